@@ -9,9 +9,9 @@
 #include <exception>
 #include <vector>
 
-#include "cli/as_typed.h"
+#include "cli/output/as_typed.h"
 #include "cli/commands.h"
-#include "headrace/core/closest.h"
+#include "headrace/core/text/closest.h"
 #include "headrace/core/value.h"
 
 namespace headrace::cli {

@@ -1,7 +1,7 @@
 // Any bytes as COCO's JSON with masks: fields are as the schema says, or there is a reason; the pieces in
 // which the bytes come change nothing.
 #include "fuzz/read_rows.h"
-#include "headrace/formats/coco/walk.h"
+#include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;

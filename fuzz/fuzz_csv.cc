@@ -1,7 +1,7 @@
 // Any bytes as a CSV file: the index of its rows does not depend on the pieces in which they come, and rows
 // are read or refused with a reason. The first byte chooses how.
 #include "fuzz/read_rows.h"
-#include "headrace/formats/csv/walk.h"
+#include "headrace/formats/csv/index.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 

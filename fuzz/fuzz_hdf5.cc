@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "fuzz/read_rows.h"
-#include "headrace/formats/hdf5/filters.h"
-#include "headrace/formats/hdf5/global_heap.h"
+#include "headrace/formats/hdf5/chunks/filters.h"
+#include "headrace/formats/hdf5/structures/global_heap.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fuzz/read_rows.h"
-#include "headrace/core/utf8.h"
-#include "headrace/formats/jsonl/walk.h"
+#include "headrace/core/text/utf8.h"
+#include "headrace/formats/jsonl/index.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 

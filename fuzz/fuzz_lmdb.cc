@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "headrace/formats/lmdb/index.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 

@@ -2,9 +2,9 @@
 // samples are as many as without it. What can be read of it can be written, and reads back equal.
 #include <cstdlib>
 
-#include "headrace/formats/manifest.h"
-#include "headrace/formats/open.h"
-#include "headrace/formats/written_shards.h"
+#include "headrace/formats/dataset/manifest.h"
+#include "headrace/formats/opening/open.h"
+#include "headrace/formats/dataset/written_shards.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;

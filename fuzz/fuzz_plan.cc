@@ -3,7 +3,7 @@
 // behind it is reached.
 #include <cstdlib>
 
-#include "headrace/graph/plan_json.h"
+#include "headrace/graph/plan/plan_json.h"
 #include "headrace/io/testing/memory_store.h"
 #include "headrace/run/loader.h"
 

@@ -2,7 +2,7 @@
 // inside the input, and those of the walk can be read.
 #include <cstdlib>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/recordio/index.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "headrace/formats/remembered_listing.h"
+#include "headrace/formats/opening/remembered_listing.h"
 
 using headrace::HeapBuffer;
 

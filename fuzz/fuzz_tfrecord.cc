@@ -3,9 +3,9 @@
 #include <cstdlib>
 
 #include "headrace/codecs/deflate/inflate.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/put_rows.h"
-#include "headrace/formats/tfrecord/walk.h"
+#include "headrace/formats/tfrecord/index.h"
 #include "headrace/io/testing/memory_store.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/put_rows.h"
 
 namespace headrace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "headrace/formats/arrays/arrays.h"
-#include "headrace/formats/open.h"
-#include "headrace/graph/notes.h"
+#include "headrace/formats/opening/open.h"
+#include "headrace/graph/explain/notes.h"
 
 namespace headrace {
 namespace {

@@ -25,11 +25,11 @@
 #include <vector>
 
 #include "headrace/graph/node.h"
-#include "headrace/graph/plan_json.h"
+#include "headrace/graph/plan/plan_json.h"
 #include "headrace/ops/c_function.h"
-#include "headrace/run/index.h"
+#include "headrace/run/find_points.h"
 #include "headrace/run/loader.h"
-#include "headrace/run/merge.h"
+#include "headrace/run/state/merge.h"
 #include "headrace/run/write.h"
 
 namespace headrace {

@@ -12,7 +12,7 @@
 #include <random>
 
 #include "headrace/codecs/crc32c.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/temporary_folder.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/tuning/zeros.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/headrace.h"
 
 namespace headrace {

@@ -1,5 +1,5 @@
 // The tuner on machines whose best settings are known, for all were tried: pipelines of paced stages run in
-// simulated time (headrace/run/simulated_crew.h).
+// simulated time (headrace/run/engine/simulated_crew.h).
 //   build/release/bench/tuning/headrace_tuning [--json] [--log] [NAME…]
 // Each line: what the tuner reached after 20 s, of the best point of the grid; the limit it named, and the
 // one that is true; what the model said a change would bring, and what it brought; memory against its budget.
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "bench/tuning/zeros.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/headrace.h"
-#include "headrace/run/simulated_crew.h"
+#include "headrace/run/engine/simulated_crew.h"
 
 namespace headrace {
 namespace {

@@ -1,5 +1,5 @@
 // Elements that were made before: what `cache()` keeps in memory, and the interface of what it keeps in files
-// (run/disk_cache.h).
+// (run/element_cache/disk_cache.h).
 //
 // An element is known by the leaf of its level and its index there, which say all about it: what stands below
 // a cache draws as in epoch 0, whatever the order is in which its elements are asked for. Any thread.

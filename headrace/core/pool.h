@@ -109,4 +109,7 @@ class Scratch {
   const StopFlag* stop_;
 };
 
+// The error of memory that the budget refused: `what` for, how much, and what there is.
+Status over_budget(size_t size, const Pool& pool, std::string_view what);
+
 }  // namespace headrace

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headrace/core/alias_table.h"
-#include "headrace/core/choices.h"
-#include "headrace/core/key.h"
-#include "headrace/core/weighted_order.h"
+#include "headrace/core/random/alias_table.h"
+#include "headrace/core/random/choices.h"
+#include "headrace/core/random/key.h"
+#include "headrace/core/random/weighted_order.h"
 
 namespace headrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
 
 namespace headrace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 

@@ -1,6 +1,6 @@
 #include "headrace/formats/format.h"
 
-#include "headrace/formats/records/damaged.h"
+#include "headrace/formats/damaged.h"
 
 namespace headrace {
 namespace {

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "headrace/formats/options.h"
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 #include "headrace/io/store.h"
 
@@ -65,7 +65,7 @@ struct OpenRequest : GivenOptions {
 using FilePaths = std::function<std::string(uint64_t ordinal)>;
 
 // Record files on their way: an opening for each file, so that many are under way at once and what was found
-// of one is kept (formats/record_indexes.h). `index` and `finish` may be called from any thread.
+// of one is kept (formats/index/record_indexes.h). `index` and `finish` may be called from any thread.
 struct RecordOpening {
   std::string kind;  // of index, with a version: "tfrecord 1". What was kept under another is not used.
   std::vector<SourceFile> files;

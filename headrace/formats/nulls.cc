@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "headrace/core/closest.h"
+#include "headrace/core/text/closest.h"
 
 namespace headrace {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headrace/core/closest.h"
+#include "headrace/core/text/closest.h"
 
 namespace headrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/in_order.h"
-#include "headrace/graph/walk.h"
+#include "headrace/graph/walk_nodes.h"
 #include "headrace/ops/c_function.h"
 
 namespace headrace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "headrace/graph/node.h"
-#include "headrace/graph/walk.h"
+#include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
 namespace {

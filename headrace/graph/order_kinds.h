@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "headrace/core/alias_table.h"
-#include "headrace/core/choices.h"
-#include "headrace/core/mixture.h"
+#include "headrace/core/random/alias_table.h"
+#include "headrace/core/random/choices.h"
+#include "headrace/core/random/mixture.h"
 #include "headrace/formats/source.h"
 
 namespace headrace {

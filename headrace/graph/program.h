@@ -31,7 +31,7 @@ struct Call {
   uint32_t ordinal = 0;  // of the operator in the user's graph, dataflow order; the root of its random keys
   std::string made_at;   // the user's line: "map at train.py:31"
   std::vector<uint32_t> absorbed;        // ordinals of the operators that a rewrite made part of this one
-  std::vector<PartReader> part_readers;  // all there are, or none: the whole output is needed (graph/parts.h)
+  std::vector<PartReader> part_readers;  // all there are, or none: the whole output is needed (graph/passes/partial_outputs.h)
   bool operator==(const Call&) const;
 };
 

@@ -16,7 +16,7 @@
 #include "headrace/io/file_map.h"
 #include "headrace/io/store.h"
 #include "headrace/io/system.h"
-#include "headrace/io/walk.h"
+#include "headrace/io/directory_walk.h"
 
 namespace headrace {
 namespace {

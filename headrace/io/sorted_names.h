@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "headrace/io/names.h"
+#include "headrace/io/name_list.h"
 
 namespace headrace {
 

@@ -12,7 +12,7 @@
 
 #include "headrace/core/buffer.h"
 #include "headrace/core/status.h"
-#include "headrace/io/names.h"
+#include "headrace/io/name_list.h"
 
 namespace headrace {
 

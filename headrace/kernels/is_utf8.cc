@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/kernels/simd.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -13,8 +13,8 @@
 namespace headrace::kernels {
 namespace {
 
-const float kMean[] = {0.485f, 0.456f, 0.406f, 0.5f, 0.1f};
-const float kStd[] = {0.229f, 0.224f, 0.225f, 0.25f, 0.3f};
+const float kPixelMean[] = {0.485f, 0.456f, 0.406f, 0.5f, 0.1f};
+const float kPixelStd[] = {0.229f, 0.224f, 0.225f, 0.25f, 0.3f};
 
 // By the definition: every number through its channel's table, one at a time.
 std::vector<std::byte> looked_up(const Normalize& n, const std::vector<uint8_t>& in) {
@@ -45,7 +45,7 @@ TEST(Normalize, EqualsTheTableInEveryDtypeLayoutAndTarget) {
     for (int64_t channels : {1, 2, 3, 4, 5})
       for (bool planar : {false, true})
         for (bool mirrored : {false, true}) {
-          const Normalize n{3,     530,    channels, kMean, kStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
+          const Normalize n{3,     530,    channels, kPixelMean, kPixelStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
                             dtype, planar, mirrored};
           std::vector<uint8_t> in(static_cast<size_t>(3 * 530 * channels));
           for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint8_t>(i * 37 + i / 256);
@@ -66,7 +66,7 @@ TEST(Normalize, ARowOfPlanesIsThatRowOfTheImage) {
       for (int64_t height : {2, 40})
         for (bool planar : {false, true}) {
           const int64_t width = 2100;
-          const Normalize n{height, width, channels, kMean, kStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
+          const Normalize n{height, width, channels, kPixelMean, kPixelStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
                             dtype,  planar};
           std::vector<uint8_t> planes(static_cast<size_t>(height * width * channels)), image(planes.size());
           for (size_t i = 0; i < planes.size(); ++i) planes[i] = static_cast<uint8_t>(i * 37 + i / 256);

@@ -1,4 +1,4 @@
-// Rows of PNG pixels from what their filters left of them: for codecs/png/rows.cc. Free functions on borrowed
+// Rows of PNG pixels from what their filters left of them: for codecs/png/direct_rows.cc. Free functions on borrowed
 // memory, any thread. The filters: PNG specification (ISO/IEC 15948), clause 9.
 #pragma once
 #include <cstddef>

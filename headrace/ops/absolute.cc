@@ -42,7 +42,7 @@ struct Absolute {
   }
 };
 
-const Registered<Absolute> registered;
+const Registered<Absolute> registered_absolute;
 
 }  // namespace
 }  // namespace headrace

@@ -2,7 +2,7 @@
 // headrace_function (core/c_function.h), which gets whole arrays.
 //
 // A saved plan names it by its slot and holds no address: whoever opens the plan gives the function again
-// (Bindings::function in graph/plan_json.h).
+// (Bindings::function in graph/plan/plan_json.h).
 #pragma once
 #include <concepts>
 #include <string>

@@ -33,7 +33,7 @@ struct Cast {
   }
 };
 
-const Registered<Cast> registered;
+const Registered<Cast> registered_cast;
 
 }  // namespace
 }  // namespace headrace

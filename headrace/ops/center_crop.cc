@@ -49,7 +49,7 @@ struct CenterCrop {
   }
 };
 
-const Registered<CenterCrop> registered;
+const Registered<CenterCrop> registered_center_crop;
 
 }  // namespace
 }  // namespace headrace

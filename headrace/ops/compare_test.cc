@@ -7,7 +7,7 @@ namespace {
 
 using Bits = std::vector<int>;
 
-template <class T> View view_of(const std::vector<T>& values, DType dtype) {
+template <class T> View view_over(const std::vector<T>& values, DType dtype) {
   return {dtype, {static_cast<int64_t>(values.size())}, reinterpret_cast<const std::byte*>(values.data())};
 }
 
@@ -26,7 +26,7 @@ Bits run(const OpPtr& op, std::span<const View> in) {
 }
 
 template <class T> Bits compare(std::string_view name, const std::vector<T>& x, DType dtype, Value value) {
-  const View in[] = {view_of(x, dtype)};
+  const View in[] = {view_over(x, dtype)};
   return run(*make_op(name, Value(Value::Object{{"value", std::move(value)}})), in);
 }
 
@@ -58,14 +58,14 @@ TEST(Compare, AFloatTensorSeesTheNumberInItsOwnDtype) {
 
 TEST(Compare, TwoFields) {
   const std::vector<float> x{1, 2, 3}, y{3, 2, 1};
-  const View in[] = {view_of(x, DType::f32), view_of(y, DType::f32)};
+  const View in[] = {view_over(x, DType::f32), view_over(y, DType::f32)};
   EXPECT_EQ(run(*make_op("less_fields", {}), in), (Bits{1, 0, 0}));
   EXPECT_EQ(run(*make_op("equal_fields", {}), in), (Bits{0, 1, 0}));
 }
 
 TEST(Compare, LogicOnBool) {
   const std::vector<uint8_t> x{0, 0, 1, 1}, y{0, 1, 0, 1};
-  const View in[] = {view_of(x, DType::boolean), view_of(y, DType::boolean)};
+  const View in[] = {view_over(x, DType::boolean), view_over(y, DType::boolean)};
   EXPECT_EQ(run(*make_op("logical_and", {}), in), (Bits{0, 0, 0, 1}));
   EXPECT_EQ(run(*make_op("logical_or", {}), in), (Bits{0, 1, 1, 1}));
   EXPECT_EQ(run(*make_op("logical_not", {}), std::span(in, 1)), (Bits{1, 1, 0, 0}));

@@ -35,7 +35,7 @@ struct Constant {
   }
 };
 
-const Registered<Constant> registered;
+const Registered<Constant> registered_constant;
 
 }  // namespace
 }  // namespace headrace

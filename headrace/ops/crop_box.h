@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "headrace/core/box.h"
-#include "headrace/core/key.h"
+#include "headrace/core/random/key.h"
 
 namespace headrace {
 

@@ -87,7 +87,7 @@ struct CropBoxes {
   }
 };
 
-const Registered<CropBoxes> registered;
+const Registered<CropBoxes> registered_crop_boxes;
 
 }  // namespace
 }  // namespace headrace

@@ -53,7 +53,7 @@ struct CropMirrorNormalize {
   }
 };
 
-const Registered<CropMirrorNormalize> registered;
+const Registered<CropMirrorNormalize> registered_crop_mirror_normalize;
 
 }  // namespace
 }  // namespace headrace

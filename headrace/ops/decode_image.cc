@@ -98,7 +98,7 @@ struct DecodeImage {
   ImageDecoding decoding() const { return {color, exif_orientation, max_pixels, scale_in_dct}; }
 };
 
-const Registered<DecodeImage> registered;
+const Registered<DecodeImage> registered_decode_image;
 
 }  // namespace
 

@@ -62,7 +62,7 @@ struct DecodeRaw {
   }
 };
 
-const Registered<DecodeRaw> registered;
+const Registered<DecodeRaw> registered_decode_raw;
 
 }  // namespace
 }  // namespace headrace

@@ -1,5 +1,5 @@
 // The operators that a chain of decode_image(match="fast"), crops, flips and one resize is run by. The graph
-// puts them there (graph/planar.h); they have no name of their own in plans, reports and messages.
+// puts them there (graph/passes/planar.h); they have no name of their own in plans, reports and messages.
 //
 //   header, whole = read_image(bytes)           # no pixel is decoded
 //   geometry      = place(whole)                # one for each operator of the chain, with its own draws

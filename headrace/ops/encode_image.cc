@@ -107,7 +107,7 @@ struct EncodeImage {
   }
 };
 
-const Registered<EncodeImage> registered;
+const Registered<EncodeImage> registered_encode_image;
 
 }  // namespace
 }  // namespace headrace

@@ -109,7 +109,7 @@ struct ExampleFeature {
   }
 };
 
-const Registered<ExampleFeature> registered;
+const Registered<ExampleFeature> registered_example_feature;
 
 }  // namespace
 }  // namespace headrace

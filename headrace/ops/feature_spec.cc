@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 

@@ -21,7 +21,7 @@ struct Length {
   }
 };
 
-const Registered<Length> registered;
+const Registered<Length> registered_length;
 
 }  // namespace
 }  // namespace headrace

@@ -103,7 +103,7 @@ struct Normalize {
   float factor(const View& image) const { return scale.value_or(image.dtype == DType::u8 ? kU8Scale : 1.0f); }
 };
 
-const Registered<Normalize> registered;
+const Registered<Normalize> registered_normalize;
 
 }  // namespace
 

@@ -63,7 +63,7 @@ struct OneHot {
   }
 };
 
-const Registered<OneHot> registered;
+const Registered<OneHot> registered_one_hot;
 
 }  // namespace
 }  // namespace headrace

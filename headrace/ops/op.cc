@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "headrace/core/closest.h"
+#include "headrace/core/text/closest.h"
 #include "headrace/ops/geometry.h"
 
 namespace headrace {

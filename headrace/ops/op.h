@@ -46,7 +46,7 @@
 #include <vector>
 
 #include "headrace/core/box.h"
-#include "headrace/core/key.h"
+#include "headrace/core/random/key.h"
 #include "headrace/core/pool.h"
 #include "headrace/core/tensor.h"
 #include "headrace/core/value.h"
@@ -87,7 +87,7 @@ class AnyOp {
                           std::span<const MutView> out, Scratch& scratch) const;
 
   // Operators that crop, flip or resize one image say where its pixels come from, without any: with what they
-  // draw, and with the views of the bound parameters. See graph/planar.h.
+  // draw, and with the views of the bound parameters. See graph/passes/planar.h.
   virtual Placing placing() const { return Placing::none; }
   virtual Result<Geometry> place(const Geometry& image, std::span<const View> bound, const Key& key) const;
   // The operator that does to masks alone what this one does to them after their image, by the same draws.

@@ -61,8 +61,8 @@ struct ParseExample {
   }
 };
 
-const Registered<ParseExample> registered;
-const NamesOutputs<ParseExample> names;
+const Registered<ParseExample> registered_parse_example;
+const NamesOutputs<ParseExample> parse_example_names;
 
 }  // namespace
 }  // namespace headrace

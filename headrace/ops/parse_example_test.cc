@@ -11,12 +11,12 @@ using testing::entry, testing::example, testing::field, testing::floats, testing
 using ::testing::HasSubstr;
 
 const std::string kNames = entry("names", 1, field(1, "ab") + field(1, "") + field(1, "cde"));
-const std::string kExample =
+const std::string kParsedExample =
     example(entry("image", 1, field(1, "pixels")) + entry("label", 3, field(1, ints({7}))) +
             entry("box", 2, field(1, floats({1.5f, -2, 3, 4}))) + kNames + entry("none", 3, "") +
             field(1, field(1, "nothing") + field(2, "")));
 
-std::string parse(const std::string& features, const std::string& bytes = kExample) {
+std::string parse(const std::string& features, const std::string& bytes = kParsedExample) {
   return testing::call_on_bytes("parse_example", ("{\"features\": " + features + "}").c_str(), bytes);
 }
 
@@ -128,11 +128,11 @@ TEST(ParseExample, ManyFeaturesAreFoundByName) {
 TEST(ParseExample, AnyBytesAreReadOrRefused) {
   const char* features = R"({"image": {"default_value": ""}, "label": {"dtype": "i64", "default_value": 0},
       "box": {"kind": "var_len", "dtype": "f32"}, "names": {"kind": "var_len", "dtype": "bytes"}})";
-  for (size_t length = 0; length < kExample.size(); ++length)
-    (void)parse(features, kExample.substr(0, length));
-  for (size_t i = 0; i < kExample.size(); ++i)
+  for (size_t length = 0; length < kParsedExample.size(); ++length)
+    (void)parse(features, kParsedExample.substr(0, length));
+  for (size_t i = 0; i < kParsedExample.size(); ++i)
     for (const int flip : {1, 2, 8, 0x80, 0xff}) {
-      std::string bytes = kExample;
+      std::string bytes = kParsedExample;
       bytes[i] = static_cast<char>(bytes[i] ^ flip);
       (void)parse(features, bytes);
     }

@@ -87,8 +87,8 @@ struct ParseSequenceExample {
   inline static const FeatureSpecs kNone;
 };
 
-const Registered<ParseSequenceExample> registered;
-const NamesOutputs<ParseSequenceExample> names;
+const Registered<ParseSequenceExample> registered_parse_sequence_example;
+const NamesOutputs<ParseSequenceExample> sequence_example_names;
 
 }  // namespace
 }  // namespace headrace

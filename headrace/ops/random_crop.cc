@@ -46,7 +46,7 @@ struct RandomCrop {
   }
 };
 
-const Registered<RandomCrop> registered;
+const Registered<RandomCrop> registered_random_crop;
 
 }  // namespace
 }  // namespace headrace

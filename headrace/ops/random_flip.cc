@@ -75,7 +75,7 @@ struct RandomFlip {
   bool mirrors(const Key& key) const { return key.uniform(0) < p; }
 };
 
-const Registered<RandomFlip> registered;
+const Registered<RandomFlip> registered_random_flip;
 
 }  // namespace
 }  // namespace headrace

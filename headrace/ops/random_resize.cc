@@ -62,7 +62,7 @@ struct RandomResize {
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 
-const Registered<RandomResize> registered;
+const Registered<RandomResize> registered_random_resize;
 
 }  // namespace
 }  // namespace headrace

@@ -68,7 +68,7 @@ struct RandomResizedCrop {
   }
 };
 
-const Registered<RandomResizedCrop> registered;
+const Registered<RandomResizedCrop> registered_random_resized_crop;
 
 }  // namespace
 }  // namespace headrace

@@ -38,7 +38,7 @@ struct Reshape {
   }
 };
 
-const Registered<Reshape> registered;
+const Registered<Reshape> registered_reshape;
 
 }  // namespace
 }  // namespace headrace

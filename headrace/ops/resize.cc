@@ -51,7 +51,7 @@ struct Resize {
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 
-const Registered<Resize> registered;
+const Registered<Resize> registered_resize;
 
 }  // namespace
 }  // namespace headrace

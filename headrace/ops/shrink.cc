@@ -57,7 +57,7 @@ struct Shrink {
   Samplings samplings() const { return {{interpolation, antialias}, mask_interpolation}; }
 };
 
-const Registered<Shrink> registered;
+const Registered<Shrink> registered_shrink;
 
 }  // namespace
 }  // namespace headrace

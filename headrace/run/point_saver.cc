@@ -3,7 +3,7 @@
 #include <chrono>
 #include <future>
 
-#include "headrace/run/points.h"
+#include "headrace/run/lower/attach_points.h"
 
 namespace headrace {
 

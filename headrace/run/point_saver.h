@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "headrace/core/stop_flag.h"
-#include "headrace/formats/point_index.h"
+#include "headrace/formats/index/point_index.h"
 
 namespace headrace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/stop_flag.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 
 namespace headrace {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "headrace/formats/dataset_writer.h"
+#include "headrace/formats/dataset/dataset_writer.h"
 #include "headrace/run/loader.h"
 
 namespace headrace {

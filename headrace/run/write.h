@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/dataset_writer.h"
+#include "headrace/formats/dataset/dataset_writer.h"
 #include "headrace/graph/node.h"
 #include "headrace/run/loader.h"
 

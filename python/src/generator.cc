@@ -1,14 +1,14 @@
-#include "generator.h"
+#include "python/src/generator.h"
 
 #include <optional>
 #include <utility>
 
-#include "errors.h"
-#include "gil.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "headrace/formats/described.h"
-#include "leaves.h"
-#include "nest.h"
-#include "text.h"
+#include "python/src/arrays/leaves.h"
+#include "python/src/arrays/nest.h"
+#include "python/src/base/text.h"
 
 namespace headrace::python {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "headrace/formats/generator.h"
-#include "tensors.h"
+#include "python/src/arrays/tensors.h"
 
 namespace headrace::python {
 

@@ -6,16 +6,16 @@
 
 #include <algorithm>
 
-#include "errors.h"
-#include "function.h"
-#include "headrace/graph/notes.h"
-#include "headrace/graph/plan_json.h"
-#include "headrace/graph/walk.h"
+#include "python/src/base/errors.h"
+#include "python/src/functions/function.h"
+#include "headrace/graph/explain/notes.h"
+#include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/walk_nodes.h"
 #include "headrace/headrace.h"
-#include "module.h"
-#include "tensors.h"
-#include "text.h"
-#include "value.h"
+#include "python/src/base/module.h"
+#include "python/src/arrays/tensors.h"
+#include "python/src/base/text.h"
+#include "python/src/base/value.h"
 
 namespace headrace::python {
 namespace {

@@ -4,9 +4,9 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include "errors.h"
-#include "module.h"
-#include "text.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/module.h"
+#include "python/src/base/text.h"
 
 namespace headrace::python {
 namespace {

@@ -1,5 +1,5 @@
 // headrace._core: what the Python package needs of the C++ library. Not for users; headrace/*.py is.
-#include "module.h"
+#include "python/src/base/module.h"
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled half of Headrace. Use the package headrace.";

@@ -3,14 +3,14 @@
 
 #include <functional>
 
-#include "errors.h"
-#include "function.h"
+#include "python/src/base/errors.h"
+#include "python/src/functions/function.h"
 #include "headrace/graph/program.h"
 #include "headrace/ops/named_outputs.h"
-#include "module.h"
-#include "tensors.h"
-#include "text.h"
-#include "value.h"
+#include "python/src/base/module.h"
+#include "python/src/arrays/tensors.h"
+#include "python/src/base/text.h"
+#include "python/src/base/value.h"
 
 namespace headrace::python {
 namespace {

@@ -1,15 +1,15 @@
-#include "sequence.h"
+#include "python/src/sequence.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "errors.h"
-#include "gil.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "headrace/formats/described.h"
-#include "headrace/run/counters.h"
-#include "leaves.h"
-#include "tensors.h"
+#include "headrace/run/measure/counters.h"
+#include "python/src/arrays/leaves.h"
+#include "python/src/arrays/tensors.h"
 
 namespace headrace::python {
 namespace {

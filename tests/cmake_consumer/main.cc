@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "headrace/core/permutation.h"
+#include "headrace/core/random/permutation.h"
 #include "headrace/ops/op.h"
 
 int main() {

@@ -1,4 +1,4 @@
-"""Turns of several sources in given shares, and mixtures of them, as core/fair_turns.h and core/mixture.h lay them out."""
+"""Turns of several sources in given shares, and mixtures of them, as core/random/fair_turns.h and core/random/mixture.h lay them out."""
 
 import math
 from functools import lru_cache

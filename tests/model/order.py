@@ -1,5 +1,5 @@
-"""The orders of a shuffled epoch: the keyed permutation of [0, n), as headrace/core/permutation.h lays it out, and that of blocks, as
-headrace/run/block_shuffle.cc does.
+"""The orders of a shuffled epoch: the keyed permutation of [0, n), as headrace/core/random/permutation.h lays it out, and that of blocks, as
+headrace/run/order/block_shuffle.cc does.
 """
 
 from functools import lru_cache

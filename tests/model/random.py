@@ -1,4 +1,4 @@
-"""Randomness as a pure function: Philox4x32-10 and Key, as headrace/core/key.h lays them out."""
+"""Randomness as a pure function: Philox4x32-10 and Key, as headrace/core/random/key.h lays them out."""
 
 from dataclasses import dataclass
 

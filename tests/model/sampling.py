@@ -1,4 +1,4 @@
-"""Draws from weights, as core/alias_table.h and core/weighted_order.h lay them out."""
+"""Draws from weights, as core/random/alias_table.h and core/random/weighted_order.h lay them out."""
 
 import math
 from functools import lru_cache

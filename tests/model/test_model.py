@@ -34,7 +34,7 @@ from .order import Permutation
 from .random import Key, SampleId, philox
 from .running import after, chains, flat, indices, nodes, resumed, run
 
-# Printed by a C++ program linked with headrace/core/key.cc and permutation.cc.
+# Printed by a C++ program linked with headrace/core/random/key.cc and permutation.cc.
 KEY_VECTORS = [  # seed, ordinal, id; words 0 1 4 7 1000; below(0, 10), below(2, 2^32 - 1); uniform64(1)
     (
         0,

@@ -8,7 +8,7 @@
 #include "headrace/codecs/image.h"
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/turbo.h"
-#include "headrace/core/key.h"
+#include "headrace/core/random/key.h"
 #include "tests/oracle/encode_jpeg.h"
 #include "tests/real_files.h"
 

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "headrace/codecs/jpeg/planes.h"
-#include "headrace/codecs/jpeg/scan.h"
-#include "headrace/core/key.h"
+#include "headrace/codecs/jpeg/baseline_header.h"
+#include "headrace/core/random/key.h"
 #include "headrace/kernels/resample_planes.h"
 #include "headrace/kernels/resize.h"
 #include "tests/oracle/plain_planes.h"
@@ -25,16 +25,16 @@ using testing::Encoding;
 using testing::expected_pixels;
 using Bytes = std::span<const std::byte>;
 
-Bytes bytes_of(const std::string& file) { return std::as_bytes(std::span(file)); }
+Bytes bytes_from(const std::string& file) { return std::as_bytes(std::span(file)); }
 
 int64_t below(int64_t n) {  // a fixed sequence of numbers
   static uint32_t draw = 0;
   return Key(5, 1, {}).below(draw++, n);
 }
 
-class Pixels : public RowSink {
+class ResampledPixels : public RowSink {
  public:
-  Pixels(int64_t width, int channels) : width_(width), channels_(channels) {}
+  ResampledPixels(int64_t width, int channels) : width_(width), channels_(channels) {}
   void take(int64_t y, const uint8_t* const* planes) override {
     EXPECT_EQ(y, next_++);
     for (int64_t x = 0; x < width_; ++x)
@@ -66,18 +66,18 @@ Resampled random_picture(const ImageHeader& header) {
 
 void compare(const Encoding& e) {
   const std::string file = encode_jpeg(e);
-  const auto header = read_image_header(bytes_of(file));
+  const auto header = read_image_header(bytes_from(file));
   ASSERT_TRUE(header.ok());
   // Several pictures of one image in one pass.
   const Resampled pictures[] = {random_picture(*header), random_picture(*header), random_picture(*header)};
   for (const Color color : {Color::rgb, Color::gray}) {
-    std::vector<Pixels> sinks;
+    std::vector<ResampledPixels> sinks;
     for (const Resampled& picture : pictures)
       sinks.emplace_back(picture.window.w, decoded_channels(*header, color));
     RowSink* const pointers[] = {&sinks[0], &sinks[1], &sinks[2]};
     Scratch scratch;
     ASSERT_TRUE(
-        *jpeg::resample_planes(bytes_of(file), *header, color, pictures, pointers, {}, nullptr, scratch));
+        *jpeg::resample_planes(bytes_from(file), *header, color, pictures, pointers, {}, nullptr, scratch));
     for (size_t i = 0; i < 3; ++i)
       ASSERT_EQ(sinks[i].pixels, expected_pixels(file, pictures[i], color == Color::gray, e))
           << e.height << " x " << e.width << ", " << e.h << " x " << e.v << ", " << e.cb.first << " x "
@@ -87,11 +87,11 @@ void compare(const Encoding& e) {
 
 std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& picture,
                                     const EntropyPoints& known, EntropyPoints* found, bool& done) {
-  const auto header = read_image_header(bytes_of(file));
-  Pixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
+  const auto header = read_image_header(bytes_from(file));
+  ResampledPixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
   RowSink* const sink = &pixels;
   Scratch scratch;
-  done = *jpeg::resample_planes(bytes_of(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
+  done = *jpeg::resample_planes(bytes_from(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
                                 scratch);
   return pixels.pixels;
 }
@@ -121,7 +121,7 @@ TEST(Resampled, EqualsPlainArithmeticForAllSamplingFactors) {
         // Where each plane of chroma has a resolution of its own, the image is decoded as with exact.
         const std::string file = encode_jpeg(e);
         bool done = true;
-        const auto header = read_image_header(bytes_of(file));
+        const auto header = read_image_header(bytes_from(file));
         resampled_file(file, random_picture(*header), {}, nullptr, done);
         EXPECT_FALSE(done);
         ++odd;
@@ -144,7 +144,7 @@ TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
       const int channels = round % 5 == 0 && h * v == 1 ? 1 : 3;
       const Encoding e{40 + 7 * round, 450 - 6 * round, channels, h, v, false, 0};
       const std::string file = encode_jpeg(e);
-      const auto header = read_image_header(bytes_of(file));
+      const auto header = read_image_header(bytes_from(file));
       Resampled picture = random_picture(*header);
       const int64_t shrinking = 2 + below(19);
       picture.height = std::max<int64_t>(1, picture.from.h / shrinking);
@@ -154,10 +154,10 @@ TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
       const int by = reduction_for(picture);
       ++tried[by];
       for (const Color color : {Color::rgb, Color::gray}) {
-        Pixels pixels(picture.window.w, decoded_channels(*header, color));
+        ResampledPixels pixels(picture.window.w, decoded_channels(*header, color));
         RowSink* const sink = &pixels;
         Scratch scratch;
-        ASSERT_TRUE(*jpeg::resample_planes(bytes_of(file), *header, color, {&picture, 1}, {&sink, 1}, {},
+        ASSERT_TRUE(*jpeg::resample_planes(bytes_from(file), *header, color, {&picture, 1}, {&sink, 1}, {},
                                            nullptr, scratch));
         const auto expected = expected_pixels(file, picture, color == Color::gray, e, by);
         ASSERT_EQ(pixels.pixels.size(), expected.size());
@@ -174,7 +174,7 @@ TEST(Resampled, AWindowHasTheBytesOfTheWholePicture) {
   for (int round = 0; round < 600; ++round) {
     const int h = 1 + round % 2, v = 1 + round / 2 % 2;
     const std::string file = encode_jpeg({9 + round % 150, 250 - round % 140, 3, h, v, false, 0});
-    const auto header = read_image_header(bytes_of(file));
+    const auto header = read_image_header(bytes_from(file));
     Resampled part = random_picture(*header);
     part.mirrored = false;
     Resampled whole = part;
@@ -200,12 +200,12 @@ TEST(Resampled, PointsChangeNoByte) {
       for (const int64_t step : {0, 1, 3, 8, 1000})
         for (int round = 0; round < 8; ++round) {
           const std::string file = encode_jpeg({20 + 31 * round, 333 - 40 * round, 3, h, v, false, restart});
-          const auto header = read_image_header(bytes_of(file));
+          const auto header = read_image_header(bytes_from(file));
           const Resampled picture = random_picture(*header);
           bool done = false;
           const auto expected = resampled_file(file, picture, {}, nullptr, done);
           ASSERT_TRUE(done);
-          const EntropyPoints all = jpeg::find_points(bytes_of(file), step, Scratch());
+          const EntropyPoints all = jpeg::find_points(bytes_from(file), step, Scratch());
           ASSERT_FALSE(all.points.empty());
           EntropyPoints found{step, {}};
           EXPECT_EQ(resampled_file(file, picture, {}, &found, done), expected);
@@ -228,10 +228,10 @@ TEST(Resampled, PointsChangeNoByte) {
 // Points of another file, or of none.
 TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
   const std::string file = encode_jpeg({199, 203, 3, 2, 2, false, 0});
-  const auto header = read_image_header(bytes_of(file));
+  const auto header = read_image_header(bytes_from(file));
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
-    EntropyPoints points = jpeg::find_points(bytes_of(file), 1, Scratch());
+    EntropyPoints points = jpeg::find_points(bytes_from(file), 1, Scratch());
     for (int changes = 1 + static_cast<int>(below(4)); changes > 0; --changes) {
       EntropyPoint& point =
           points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
@@ -252,7 +252,7 @@ TEST(Resampled, AFlatImageKeepsItsColour) {
     for (const auto& [from, to] : {std::pair(64, 40), std::pair(512, 64), std::pair(1024, 64),
                                    std::pair(2048, 3), std::pair(2000, 2)}) {
       const std::string file = encode_jpeg({from, from, 3, h, v, false, 0, true});
-      const auto header = read_image_header(bytes_of(file));
+      const auto header = read_image_header(bytes_from(file));
       ASSERT_TRUE(header.ok());
       for (const auto interpolation : {kernels::Interpolation::bilinear, kernels::Interpolation::bicubic}) {
         const Resampled picture{header->whole(), to, to, {0, 0, to, to}, false, interpolation};
@@ -273,14 +273,14 @@ struct Difference {
 // Fast beside exact, both through decode_resampled: "nearest" never is fast, so the exact one is made by
 // hand.
 Difference difference(const std::string& file, const ImageHeader& header, const Resampled& picture) {
-  Pixels fast(picture.window.w, 3);
+  ResampledPixels fast(picture.window.w, 3);
   RowSink* const sink = &fast;
   Scratch scratch;
   EXPECT_TRUE(
-      decode_resampled(bytes_of(file), header, Color::rgb, false, {&picture, 1}, {&sink, 1}, scratch).ok());
+      decode_resampled(bytes_from(file), header, Color::rgb, false, {&picture, 1}, {&sink, 1}, scratch).ok());
   std::vector<uint8_t> whole(static_cast<size_t>(header.height * header.width * 3)),
       exact(static_cast<size_t>(picture.height * picture.width * 3));
-  EXPECT_TRUE(decode_image(bytes_of(file), header, Color::rgb, header.whole(), whole.data(),
+  EXPECT_TRUE(decode_image(bytes_from(file), header, Color::rgb, header.whole(), whole.data(),
                            static_cast<size_t>(header.width * 3), scratch)
                   .ok());
   const kernels::Resize resize{picture.from.h, picture.from.w, picture.height, picture.width, 3};
@@ -299,7 +299,7 @@ Difference difference(const std::string& file, const ImageHeader& header, const 
 
 // What its differences are to depend on.
 std::string kind_of(const std::string& file) {
-  const auto scan = jpeg::read_scan(bytes_of(file));
+  const auto scan = jpeg::read_scan(bytes_from(file));
   if (!scan) return "decoded as exact";
   if (scan->components == 1) return "grey";
   if (scan->h_most == 1 && scan->v_most == 1) return "4:4:4";
@@ -358,7 +358,7 @@ TEST(Resampled, FastIsCloseToExact) {
     if (!entry.is_regular_file()) continue;
     std::ifstream in(entry.path(), std::ios::binary);
     const std::string file{std::istreambuf_iterator<char>(in), {}};
-    const auto header = read_image_header(bytes_of(file));
+    const auto header = read_image_header(bytes_from(file));
     if (!header.ok() || image_format_name(*header) != "JPEG") continue;
     for (const Difference& d : differences(entry.path().filename().string(), file, *header))
       kinds[kind_of(file)].push_back(d), kinds["all"].push_back(d);

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "headrace/core/key.h"
+#include "headrace/core/random/key.h"
 #include "headrace/headrace.h"
 
 namespace headrace {

@@ -11,8 +11,8 @@
 #include "headrace/headrace.h"
 #include "headrace/io/testing/cache_in.h"
 #include "headrace/io/testing/temporary_folder.h"
-#include "headrace/run/crew.h"
-#include "headrace/run/sample_body.h"
+#include "headrace/run/engine/crew.h"
+#include "headrace/run/work/sample_body.h"
 
 namespace headrace {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <limits>
 
-#include "headrace/graph/plan_json.h"
+#include "headrace/graph/plan/plan_json.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
-#include "headrace/run/state.h"
+#include "headrace/run/state/state.h"
 
 namespace headrace {
 namespace {
@@ -30,7 +30,7 @@ void run_a_little(Loader& loader) {
   }
 }
 
-std::vector<Dataset> datasets() {
+std::vector<Dataset> hostile_datasets() {
   const auto small = [](const Fields& s) { return s["value"].apply("less", {{"value", 60}}); };
   const Dataset base = range(100);
   return {base.shuffle({.seed = 1}).batch(7), base.filter(small).take(33).repeat(2).skip(3).batch(5),
@@ -41,7 +41,7 @@ std::vector<Dataset> datasets() {
 
 // Every number of every state, replaced by each of some that nobody should write.
 TEST(HostileState, IsRefusedOrRuns) {
-  for (const Dataset& dataset : datasets()) {
+  for (const Dataset& dataset : hostile_datasets()) {
     auto first = make(dataset);
     Sample sample;
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(first->next(sample).ok());
@@ -91,7 +91,7 @@ TEST(HostileState, DealsAreRefusedOrRun) {
 
 TEST(HostileState, SaysWhatIsWrong) {
   const auto refusal = [](const char* key, int64_t number) {
-    auto loader = make(datasets()[4]);
+    auto loader = make(hostile_datasets()[4]);
     Sample sample;
     EXPECT_TRUE(loader->next(sample).ok());
     Value state = *loader->save();

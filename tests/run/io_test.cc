@@ -2,7 +2,7 @@
 // all at once.
 #include <gtest/gtest.h>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/faulty_store.h"

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
-#include "headrace/run/fetch.h"
+#include "headrace/run/read/fetch.h"
 
 namespace headrace {
 namespace {
@@ -30,7 +30,7 @@ std::unique_ptr<Loader> make(const Dataset& dataset, size_t workers) {
 }
 
 // One state is a count (elastic), the other a cursor into the run.
-std::vector<Dataset> datasets() {
+std::vector<Dataset> loader_datasets() {
   const auto small = [](const Fields& s) { return s["value"].apply("less", {{"value", 3000}}); };
   return {range(4000).shuffle({.seed = 3}).batch(8), range(4000).shuffle({.seed = 3}).filter(small).batch(8)};
 }
@@ -50,7 +50,7 @@ void drain(Loader& loader, std::vector<int64_t>& seen, std::atomic<int>* batches
 }
 
 TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
-  for (const Dataset& dataset : datasets()) {
+  for (const Dataset& dataset : loader_datasets()) {
     std::vector<int64_t> expected;
     drain(*make(dataset, 2), expected);
     for (int round = 0; round < 30; ++round) {
@@ -78,7 +78,7 @@ TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
 
 TEST(Loader, ReportsAndStatesWhileAnotherThreadConsumes) {
   for (const size_t workers : kCrews)
-    for (const Dataset& dataset : datasets()) {
+    for (const Dataset& dataset : loader_datasets()) {
       const auto loader = make(dataset, workers);
       std::atomic<bool> done{false};
       std::thread watcher([&] {
@@ -102,7 +102,7 @@ TEST(Loader, ReportsAndStatesWhileAnotherThreadConsumes) {
 
 TEST(Loader, ManyThreadsMayStopAtOnce) {
   for (int round = 0; round < 10; ++round) {
-    const auto loader = make(datasets()[0], kCrews[round % 2]);
+    const auto loader = make(loader_datasets()[0], kCrews[round % 2]);
     ASSERT_TRUE(loader->begin().ok());
     std::vector<int64_t> seen;
     std::vector<std::thread> threads;
@@ -200,7 +200,7 @@ TEST(Loader, IsStoppedFromWithinWhatItCalls) {
 
 TEST(Loader, WhoCannotWaitGetsOnAllTheSame) {
   std::vector<int64_t> expected, seen;
-  const Dataset data = datasets()[1];
+  const Dataset data = loader_datasets()[1];
   drain(*make(data, 2), expected);
   const auto loader = make(data, 0);
   Sample sample;

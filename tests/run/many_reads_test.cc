@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kRecords = 500;
 
-struct Outcome {
+struct ManyReadsOutcome {
   std::vector<std::string> elements, states;
   std::string failure;
   int64_t reads = 0;
@@ -28,7 +28,7 @@ void add_text(const Tensor& field, std::string& out) {
   out += field.shape.text();
 }
 
-std::string text_of(const Sample& sample) {
+std::string text_of_batch(const Sample& sample) {
   std::string out = std::to_string(sample.id.index) + ": ";
   for (const Tensor& field : sample.fields) add_text(field, out);
   return out;
@@ -91,9 +91,9 @@ LoaderOptions one_by_one(LoaderOptions o) {
   return o;
 }
 
-Outcome run(const Dataset& dataset, const LoaderOptions& options, const Value* from = nullptr,
+ManyReadsOutcome run(const Dataset& dataset, const LoaderOptions& options, const Value* from = nullptr,
             size_t most = ~size_t{0}) {
-  Outcome out;
+  ManyReadsOutcome out;
   auto loader = dataset.loader(options);
   if (!loader.ok()) return out.failure = loader.status().text(), out;
   if (from) {
@@ -105,7 +105,7 @@ Outcome run(const Dataset& dataset, const LoaderOptions& options, const Value* f
     const auto more = (*loader)->next(sample);
     if (!more.ok()) out.failure = more.status().text();
     if (!more.ok() || !*more) break;
-    out.elements.push_back(text_of(sample));
+    out.elements.push_back(text_of_batch(sample));
     out.states.push_back((*loader)->save()->dump());
   }
   const auto report = (*loader)->report();
@@ -113,7 +113,7 @@ Outcome run(const Dataset& dataset, const LoaderOptions& options, const Value* f
   return out;
 }
 
-void expect_same(const Outcome& got, const Outcome& expected, const std::string& what) {
+void expect_same(const ManyReadsOutcome& got, const ManyReadsOutcome& expected, const std::string& what) {
   ASSERT_EQ(got.failure, expected.failure) << what;
   ASSERT_TRUE(got.elements == expected.elements) << what;
   ASSERT_TRUE(got.states == expected.states) << what;
@@ -121,7 +121,7 @@ void expect_same(const Outcome& got, const Outcome& expected, const std::string&
 
 TEST_F(ManyReads, AreTheSameElementsAndStatesOnAnySchedule) {
   for (const auto& [name, dataset] : datasets()) {
-    const Outcome expected = run(dataset, one_by_one(options(0)));
+    const ManyReadsOutcome expected = run(dataset, one_by_one(options(0)));
     ASSERT_FALSE(expected.elements.empty()) << name << ": " << expected.failure;
     for (uint64_t seed = 0; seed < 40; ++seed)
       expect_same(run(dataset, options(seed, seed % 2 == 0)), expected, name + std::to_string(seed));
@@ -143,11 +143,11 @@ TEST_F(ManyReads, BeginWhereMemoryDoes) {
 TEST_F(ManyReads, GoOnFromEveryElement) {
   uint64_t seed = 0;
   for (const auto& [name, dataset] : datasets()) {
-    const Outcome expected = run(dataset, one_by_one(options(0)));
+    const ManyReadsOutcome expected = run(dataset, one_by_one(options(0)));
     for (size_t at = 1; at <= expected.elements.size(); at += 1 + at / 4) {
       const auto state = Value::parse(expected.states[at - 1]);
       ASSERT_TRUE(state.ok());
-      const Outcome rest = run(dataset, options(++seed), &*state);
+      const ManyReadsOutcome rest = run(dataset, options(++seed), &*state);
       const auto begin = expected.elements.begin() + static_cast<std::ptrdiff_t>(at);
       if (at == expected.elements.size()) continue;
       ASSERT_TRUE(rest.elements == std::vector<std::string>(begin, expected.elements.end()))
@@ -164,7 +164,7 @@ TEST_F(ManyReads, ADamagedRecordFailsItsBatchAlone) {
     file[at + 12 + records_[damaged].size()] ^= 1;  // of its checksum
     folder_.write("x.tfrecord", file);
     for (const Dataset& dataset : {records().batch(4), records().shuffle({.seed = 3}).batch(6)}) {
-      const Outcome expected = run(dataset, one_by_one(options(0)));
+      const ManyReadsOutcome expected = run(dataset, one_by_one(options(0)));
       ASSERT_NE(expected.failure, "");
       for (uint64_t seed = 0; seed < 20; ++seed)
         expect_same(run(dataset, options(seed, seed % 2 == 0)), expected, std::to_string(damaged));
@@ -177,7 +177,7 @@ TEST_F(ManyReads, ADamagedRecordFailsItsBatchAlone) {
 TEST_F(ManyReads, NeedNoMoreMemoryThanOne) {
   for (const auto& [name, dataset] : datasets())
     for (size_t budget = size_t{4} << 10; budget < size_t{1} << 20; budget += budget / 2) {
-      const Outcome expected = run(dataset, one_by_one(options(1, false, budget)));
+      const ManyReadsOutcome expected = run(dataset, one_by_one(options(1, false, budget)));
       if (!expected.failure.empty()) continue;
       for (uint64_t seed = 0; seed < 4; ++seed) {
         const std::string what = name + " in " + std::to_string(budget) + " on " + std::to_string(seed);
@@ -189,7 +189,7 @@ TEST_F(ManyReads, NeedNoMoreMemoryThanOne) {
 
 // What brings many batches: their rows are read together.
 TEST_F(ManyReads, AreFewerReads) {
-  const Outcome one = run(records().batch(4), one_by_one(options({}, false))),
+  const ManyReadsOutcome one = run(records().batch(4), one_by_one(options({}, false))),
                 many = run(records().batch(4), options({}, false));
   EXPECT_GT(one.reads, 100);
   EXPECT_LT(many.reads, one.reads / 2);

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "headrace/formats/lmdb/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "headrace/headrace.h"
 #include "headrace/io/file_map.h"
@@ -17,9 +17,9 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kRecords = 60;
+constexpr size_t kMappedRecords = 60;
 
-struct Outcome {
+struct MapOutcome {
   std::vector<std::string> rows;
   std::string failure;
   size_t mapped = 0;     // rows that were
@@ -30,7 +30,7 @@ class LoaderMaps : public testing::Test {
  protected:
   LoaderMaps() {
     std::signal(SIGBUS, SIG_DFL);  // sanitizers have a handler, which we would respect
-    for (size_t i = 0; i < kRecords; ++i)
+    for (size_t i = 0; i < kMappedRecords; ++i)
       records_.emplace_back(10'000 + i * 7919 % 200'000, static_cast<char>('a' + i % 26));
     write();
   }
@@ -38,10 +38,10 @@ class LoaderMaps : public testing::Test {
   virtual int field() const { return 0; }
   virtual void write() const { folder_.write("x.tfrecord", framed(records_)); }
 
-  Outcome run(
+  MapOutcome run(
       LoaderOptions options, const std::function<Dataset(Dataset)>& verbs,
       const std::function<void()>& once_open = [] {}) const {
-    Outcome out;
+    MapOutcome out;
     const auto source = open_source(*file_store(), path());
     if (!source.ok()) return out.failure = source.status().text(), out;
     auto loader = Loader::make(*verbs(from_source(*source)).node(), options, file_store());
@@ -54,7 +54,7 @@ class LoaderMaps : public testing::Test {
     }
   }
 
-  static bool take(const Tensor& column, Outcome& out) {
+  static bool take(const Tensor& column, MapOutcome& out) {
     for (const Tensor& row : *column.rows) {
       const View view = row.view();
       out.mapped += is_mapped(view.data);
@@ -70,48 +70,48 @@ class LoaderMaps : public testing::Test {
   std::vector<std::string> records_;
 };
 
-LoaderOptions options(std::optional<uint64_t> seed, bool maps, size_t budget = size_t{64} << 20) {
+LoaderOptions options(std::optional<uint64_t> seed, bool maps, size_t budget_for = size_t{64} << 20) {
   LoaderOptions o;
   o.virtual_seed = seed, o.workers = 1 + seed.value_or(2) % 4, o.io = 1 + seed.value_or(1) % 3;
-  o.ready = 1 + seed.value_or(2) % 4, o.memory_budget = budget, o.map_files = maps;
+  o.ready = 1 + seed.value_or(2) % 4, o.memory_budget = budget_for, o.map_files = maps;
   return o;
 }
 
-Dataset batches(Dataset d) { return d.shuffle({.seed = 3}).repeat(2).batch(7); }
+Dataset mapped_batches(Dataset d) { return d.shuffle({.seed = 3}).repeat(2).batch(7); }
 
 TEST_F(LoaderMaps, AreTheSameOnEverySchedule) {
-  const Outcome read = run(options(0, false), batches);
-  ASSERT_EQ(read.rows.size(), 2 * kRecords) << read.failure;
+  const MapOutcome read = run(options(0, false), mapped_batches);
+  ASSERT_EQ(read.rows.size(), 2 * kMappedRecords) << read.failure;
   EXPECT_EQ(read.mapped, 0u);
   for (uint64_t seed = 0; seed < 30; ++seed) {
-    const Outcome seen = run(options(seed, true), batches);
+    const MapOutcome seen = run(options(seed, true), mapped_batches);
     ASSERT_TRUE(seen.rows == read.rows && seen.failure == read.failure) << seed;
-    EXPECT_GT(seen.mapped, kRecords) << seed;
-    EXPECT_LT(seen.mapped, 2 * kRecords) << seed;  // the short ones are read
+    EXPECT_GT(seen.mapped, kMappedRecords) << seed;
+    EXPECT_LT(seen.mapped, 2 * kMappedRecords) << seed;  // the short ones are read
   }
-  EXPECT_TRUE(run(options(std::nullopt, true), batches).rows == read.rows);
+  EXPECT_TRUE(run(options(std::nullopt, true), mapped_batches).rows == read.rows);
 }
 
 TEST_F(LoaderMaps, AreTheSameInAnyBudget) {
   const auto verbs = [](Dataset d) { return d.batch(7); };
-  for (const size_t budget : {100 << 10, 900 << 10, 2 << 20})
+  for (const size_t budget_for : {100 << 10, 900 << 10, 2 << 20})
     for (uint64_t seed = 0; seed < 4; ++seed) {
-      const Outcome read = run(options(seed, false, budget), verbs),
-                    seen = run(options(seed, true, budget), verbs);
-      EXPECT_TRUE(seen.rows == read.rows) << budget << " " << seed << " " << seen.rows.size();
+      const MapOutcome read = run(options(seed, false, budget_for), verbs),
+                    seen = run(options(seed, true, budget_for), verbs);
+      EXPECT_TRUE(seen.rows == read.rows) << budget_for << " " << seed << " " << seen.rows.size();
       // Which of the records that are too many is told of depends on who came first.
       EXPECT_EQ(seen.failure.substr(0, 13), read.failure.substr(0, 13));
     }
 }
 
 TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
-  const Outcome whole = run(options(0, false), batches);
+  const MapOutcome whole = run(options(0, false), mapped_batches);
   int failed = 0;
   for (unsigned i = 0; i < 40; ++i) {
     const auto cut = static_cast<off_t>(i * 150'001 % 6'000'000);
     // Not before it is open: a file that is short by then has fewer records, and they have another order.
     std::thread other;
-    const Outcome seen = run(options(std::nullopt, true), batches, [&] {
+    const MapOutcome seen = run(options(std::nullopt, true), mapped_batches, [&] {
       other = std::thread([&] {
         ::usleep(i * 150);
         EXPECT_EQ(::truncate(path().c_str(), cut), 0);
@@ -159,10 +159,10 @@ class LoaderMapsOfLittle : public LoaderMaps, public testing::WithParamInterface
 };
 
 TEST_P(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
-  const Outcome read = run(threads(false), verbs);
+  const MapOutcome read = run(threads(false), verbs);
   ASSERT_EQ(read.rows.size(), 6 * records_.size()) << read.failure;
   for (int i = 0; i < 3; ++i) {
-    const Outcome copied = run(threads(true), verbs);
+    const MapOutcome copied = run(threads(true), verbs);
     EXPECT_TRUE(copied.rows == read.rows) << copied.failure;
     EXPECT_EQ(copied.mapped, 0u);
   }
@@ -170,11 +170,11 @@ TEST_P(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
 }
 
 TEST_P(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
-  const Outcome whole = run(threads(false), verbs);
+  const MapOutcome whole = run(threads(false), verbs);
   int failed = 0;
   for (unsigned i = 0; i < 20; ++i) {
     std::thread other;
-    const Outcome seen = run(threads(true), verbs, [&] {
+    const MapOutcome seen = run(threads(true), verbs, [&] {
       other = std::thread([&] {
         ::usleep(i * 400);
         EXPECT_EQ(::truncate(path().c_str(), static_cast<off_t>(i * 150'001 % 4'000'000)), 0);

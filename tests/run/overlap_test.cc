@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/tfrecord/testing.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/faulty_store.h"
@@ -15,7 +15,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kFiles = 64, kRecords = 40;
+constexpr size_t kOverlapFiles = 64, kRecords = 40;
 
 class Meeting {
  public:
@@ -52,29 +52,29 @@ std::vector<std::string> records_of(size_t file) {
   return out;
 }
 
-std::shared_ptr<MemoryStore> files() {
+std::shared_ptr<MemoryStore> overlap_files() {
   auto store = std::make_shared<MemoryStore>();
-  for (size_t i = 0; i < kFiles; ++i) store->add("records-" + std::to_string(i), framed(records_of(i)));
+  for (size_t i = 0; i < kOverlapFiles; ++i) store->add("records-" + std::to_string(i), framed(records_of(i)));
   return store;
 }
 
 Dataset interleaved(Store& store) {
   std::vector<Dataset> datasets;
-  for (size_t i = 0; i < kFiles; ++i)
+  for (size_t i = 0; i < kOverlapFiles; ++i)
     datasets.push_back(from_source(*open_source(store, "records-" + std::to_string(i))));
-  return interleave(datasets, {.cycle_length = kFiles});
+  return interleave(datasets, {.cycle_length = kOverlapFiles});
 }
 
 // The records in order, and how many reads were under way at once.
 std::pair<std::vector<std::string>, size_t> run(const std::function<Dataset(Dataset)>& verbs,
                                                 std::chrono::milliseconds patience, size_t free = 0) {
-  const auto store = files();
-  Meeting meeting(kFiles, patience, free);
+  const auto store = overlap_files();
+  Meeting meeting(kOverlapFiles, patience, free);
   const auto waiting = std::make_shared<FaultyStore>(
       store, Faults{.delay = [&](const std::string&, uint64_t) { meeting.wait(); }});
   const Dataset dataset = verbs(interleaved(*store));
   LoaderOptions options;
-  options.workers = 2, options.io = kFiles;
+  options.workers = 2, options.io = kOverlapFiles;
   auto loader = Loader::make(*dataset.node(), options, waiting);
   EXPECT_TRUE(loader.ok()) << loader.status().text();
   std::vector<std::string> out;
@@ -93,7 +93,7 @@ std::pair<std::vector<std::string>, size_t> run(const std::function<Dataset(Data
 std::vector<std::string> in_turns() {
   std::vector<std::string> out;
   for (size_t r = 0; r < kRecords; ++r)
-    for (size_t i = 0; i < kFiles; ++i) out.push_back(records_of(i)[r]);
+    for (size_t i = 0; i < kOverlapFiles; ++i) out.push_back(records_of(i)[r]);
   return out;
 }
 
@@ -102,29 +102,29 @@ constexpr auto kLong = std::chrono::seconds(10);
 TEST(Overlap, TheFilesOfAnInterleaveAreReadAllAtOnce) {
   const auto [elements, most] = run([](Dataset d) { return d; }, kLong);
   EXPECT_EQ(elements, in_turns());
-  EXPECT_EQ(most, kFiles);
+  EXPECT_EQ(most, kOverlapFiles);
 }
 
 TEST(Overlap, SoAreTheRowsOfItsBatches) {
   const auto [elements, most] = run([](Dataset d) { return d.batch(32); }, kLong);
   EXPECT_EQ(elements, in_turns());
-  EXPECT_EQ(most, kFiles);
+  EXPECT_EQ(most, kOverlapFiles);
 }
 
 TEST(Overlap, SoAreInputsWithoutRandomAccess) {
   const auto verbs = [](Dataset) {
-    const auto store = files();
+    const auto store = overlap_files();
     std::vector<Dataset> datasets;
-    for (size_t i = 0; i < kFiles; ++i)
+    for (size_t i = 0; i < kOverlapFiles; ++i)
       datasets.push_back(
           from_source(*open_source(*store, "records-" + std::to_string(i)))
               .with_ids()
               .filter([](const Fields& s) { return s["id"].apply("less", {{"value", int64_t{1} << 60}}); }));
-    return interleave(datasets, {.cycle_length = kFiles});
+    return interleave(datasets, {.cycle_length = kOverlapFiles});
   };
   const auto [elements, most] = run(verbs, kLong);
-  EXPECT_EQ(elements.size(), kFiles * kRecords);
-  EXPECT_EQ(most, kFiles);
+  EXPECT_EQ(elements.size(), kOverlapFiles * kRecords);
+  EXPECT_EQ(most, kOverlapFiles);
 }
 
 // Many small records become one part of a batch, and the reads of a part go one after the other. Where they
@@ -132,8 +132,8 @@ TEST(Overlap, SoAreInputsWithoutRandomAccess) {
 TEST(Overlap, PartsAreCutSmallWhereReadsWait) {
   const auto verbs = [](Dataset d) { return d.repeat(20).batch(256); };
   const auto [elements, most] = run(verbs, std::chrono::milliseconds(5), 20'000);
-  EXPECT_EQ(elements.size(), 20 * kFiles * kRecords);
-  EXPECT_EQ(most, kFiles);
+  EXPECT_EQ(elements.size(), 20 * kOverlapFiles * kRecords);
+  EXPECT_EQ(most, kOverlapFiles);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "headrace/formats/open.h"
-#include "headrace/formats/point_index.h"
+#include "headrace/formats/opening/open.h"
+#include "headrace/formats/index/point_index.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
 #include "headrace/io/testing/temporary_folder.h"
@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-constexpr int kFiles = 1000;  // as many as are worth a sidecar
+constexpr int kPointFiles = 1000;  // as many as are worth a sidecar
 constexpr auto kLimit = std::chrono::milliseconds(100);
 
 class LoaderPoints : public ::testing::Test {
@@ -22,8 +22,8 @@ class LoaderPoints : public ::testing::Test {
   LoaderPoints() {
     ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
     const std::string image = testing::encode_jpeg({20, 24, 3, 2, 2, false, 0});
-    for (int i = 0; i < kFiles; ++i) {
-      const std::string comment = std::to_string(kFiles + i);  // four bytes
+    for (int i = 0; i < kPointFiles; ++i) {
+      const std::string comment = std::to_string(kPointFiles + i);  // four bytes
       store_->add("images/" + std::to_string(i) + ".jpg",
                   image.substr(0, 2) + std::string("\xff\xfe\0\6", 4) + comment + image.substr(2));
     }
@@ -56,10 +56,10 @@ class LoaderPoints : public ::testing::Test {
 // All batches of an epoch, but not its end.
 void take_all(Loader& loader) {
   Sample batch;
-  for (int i = 0; i < kFiles / 100; ++i) ASSERT_TRUE(*loader.next(batch));
+  for (int i = 0; i < kPointFiles / 100; ++i) ASSERT_TRUE(*loader.next(batch));
 }
 
-int drain(Loader& loader) {
+int drain_loader(Loader& loader) {
   Sample batch;
   int batches = 0;
   while (*loader.next(batch)) ++batches;
@@ -68,8 +68,8 @@ int drain(Loader& loader) {
 
 TEST_F(LoaderPoints, AreThereForTheNextLoader) {
   const auto loader = make();
-  EXPECT_EQ(drain(*loader), kFiles / 100);
-  EXPECT_EQ(remembered(), size_t{kFiles});
+  EXPECT_EQ(drain_loader(*loader), kPointFiles / 100);
+  EXPECT_EQ(remembered(), size_t{kPointFiles});
 }
 
 // Somebody else holds the sidecar, so that the save lasts until it is given up.
@@ -97,12 +97,12 @@ TEST_F(LoaderPoints, AreThereAfterARunThatWasStopped) {
     take_all(*loader);
     loader->stop();
   }
-  EXPECT_EQ(remembered(), size_t{kFiles});
+  EXPECT_EQ(remembered(), size_t{kPointFiles});
 }
 
 TEST_F(LoaderPoints, AreThereAfterALoaderThatWasDropped) {
   for (int attempt = 0; attempt < 20 && remembered() == 0; ++attempt) take_all(*make());
-  EXPECT_EQ(remembered(), size_t{kFiles});
+  EXPECT_EQ(remembered(), size_t{kPointFiles});
 }
 
 TEST_F(LoaderPoints, OfTooFewFilesAreNotWrittenByARunThatWasBrokenOff) {
@@ -126,8 +126,8 @@ TEST_F(LoaderPoints, StoppingWaitsForTheirSaveForAMomentOnly) {
 TEST_F(LoaderPoints, AreSavedAtEachPassOfARunWithoutAnEnd) {
   const auto loader = make(true);
   Sample batch;
-  for (int i = 0; i < 100 * kFiles / 100 && remembered() == 0; ++i) ASSERT_TRUE(*loader->next(batch));
-  EXPECT_EQ(remembered(), size_t{kFiles});
+  for (int i = 0; i < 100 * kPointFiles / 100 && remembered() == 0; ++i) ASSERT_TRUE(*loader->next(batch));
+  EXPECT_EQ(remembered(), size_t{kPointFiles});
 }
 
 TEST_F(LoaderPoints, ThatCouldNotBeSavedAreSavedAfterTheNextEpoch) {
@@ -141,8 +141,8 @@ TEST_F(LoaderPoints, ThatCouldNotBeSavedAreSavedAfterTheNextEpoch) {
   }
   EXPECT_EQ(remembered(), 0u);
   ASSERT_TRUE(loader->begin().ok());
-  EXPECT_EQ(drain(*loader), kFiles / 100);
-  EXPECT_EQ(remembered(), size_t{kFiles});
+  EXPECT_EQ(drain_loader(*loader), kPointFiles / 100);
+  EXPECT_EQ(remembered(), size_t{kPointFiles});
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "headrace/formats/arrays/arrays.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
-#include "headrace/run/simulated_crew.h"
+#include "headrace/run/engine/simulated_crew.h"
 
 namespace headrace {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr double kMs = 1e6;
 constexpr uint64_t kRecord = 1000, kBatch = 32, kSummed = 10;
 
-struct Outcome {
+struct TunedOutcome {
   double rate = 0;  // samples a second of the machine's time, after the tuner had its 20 s
   std::string limit;
   Settings settings;
@@ -26,7 +26,7 @@ struct Outcome {
   uint64_t sum = 0;  // of the bytes of kSummed batches, in their order
 };
 
-Outcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double warm = 20,
+TunedOutcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double warm = 20,
             double measured = 5) {
   auto store = std::make_shared<MemoryStore>();
   std::string bytes(200 * kRecord, 0);
@@ -52,7 +52,7 @@ Outcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double 
   EXPECT_TRUE(loader.ok()) << loader.status().text();
   const uint64_t& now = options.simulated->now_ns;
   Sample element;
-  Outcome out;
+  TunedOutcome out;
   uint64_t before = 0, began = 0, count = 0;
   while (static_cast<double>(now) < (warm + measured) * 1e9) {
     const auto more = (*loader)->next(element);
@@ -80,7 +80,7 @@ Outcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double 
 }
 
 TEST(Tuning, FindsTheReadersThatKeepTheCoresBusy) {
-  const Outcome got = run({.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs});
+  const TunedOutcome got = run({.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs});
   EXPECT_GT(got.rate, 0.95 * 1000);  // four cores, 4 ms a sample; as many as 60 reads must be in flight
   EXPECT_GE(got.settings.io, 55u);
   EXPECT_LE(got.settings.io, 120u);
@@ -89,7 +89,7 @@ TEST(Tuning, FindsTheReadersThatKeepTheCoresBusy) {
 
 TEST(Tuning, NamesTheStoresBandwidthAndKeepsFewReaders) {
   const SimulatedMachine machine{.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 5 * kMs, .bytes_per_s = 2e6};
-  const Outcome got = run(machine);
+  const TunedOutcome got = run(machine);
   EXPECT_EQ(got.limit, "store bandwidth");
   EXPECT_LE(got.settings.io, 40u);
   SimulatedMachine faster = machine;
@@ -100,13 +100,13 @@ TEST(Tuning, NamesTheStoresBandwidthAndKeepsFewReaders) {
 // Blocks that are unpacked, checksums: nothing of it is the store's.
 TEST(Tuning, ReadersThatUnpackAreAsManyAsThereAreCores) {
   const SimulatedMachine machine{.cores = 8, .unpack_ns = 2 * kMs, .latency_ns = 0.1 * kMs};
-  const Outcome got = run(machine);
+  const TunedOutcome got = run(machine);
   EXPECT_GT(got.rate, 0.95 * 4000);
   EXPECT_EQ(got.limit, "cpu");
   EXPECT_LE(got.settings.io, 12u);
   LoaderOptions given;
   given.io = 1;
-  const Outcome one = run(machine, given);
+  const TunedOutcome one = run(machine, given);
   EXPECT_EQ(one.limit, "readers");
   double predicted = 0;
   for (const Value& what : *one.report.find("what_if")->list()) {
@@ -117,7 +117,7 @@ TEST(Tuning, ReadersThatUnpackAreAsManyAsThereAreCores) {
 }
 
 TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
-  const Outcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
+  const TunedOutcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
   EXPECT_NEAR(got.rate, 640, 7);
   EXPECT_EQ(got.limit, "consumer");
   EXPECT_LE(got.settings.workers, 5u);  // four are needed
@@ -125,13 +125,13 @@ TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
 }
 
 TEST(Tuning, FunctionsThatWaitGetMoreWorkersThanCores) {
-  const Outcome got = run({.cores = 2, .cpu_ns = 1 * kMs, .sleep_ns = 9 * kMs});
+  const TunedOutcome got = run({.cores = 2, .cpu_ns = 1 * kMs, .sleep_ns = 9 * kMs});
   EXPECT_GT(got.rate, 0.95 * 2000);  // two cores; twenty at a time
   EXPECT_EQ(got.limit, "cpu");
 }
 
 TEST(Tuning, PythonsLockIsNamedAndWorkersThatOnlyWaitForItAreGivenBack) {
-  const Outcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs});
+  const TunedOutcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs});
   EXPECT_GT(got.rate, 0.93 * 500);
   EXPECT_EQ(got.limit, "python");
   EXPECT_LE(got.settings.workers, 4u);
@@ -139,7 +139,7 @@ TEST(Tuning, PythonsLockIsNamedAndWorkersThatOnlyWaitForItAreGivenBack) {
 
 TEST(Tuning, PredictsWhatMoreCoresBring) {
   SimulatedMachine machine{.cores = 1, .cpu_ns = 2 * kMs, .latency_ns = 1 * kMs};
-  const Outcome one = run(machine);
+  const TunedOutcome one = run(machine);
   double predicted = 0;
   for (const Value& what : *one.report.find("what_if")->list())
     if (*what.find("change")->text() == "with 2 cores") predicted = *what.find("speedup")->real();
@@ -156,7 +156,7 @@ TEST(Tuning, NumbersThatAreGivenOrLockedStay) {
   EXPECT_EQ(run(machine, given).limit, "store latency");
   LoaderOptions locked;
   locked.tuned = false, locked.start = {2, 5, 7};
-  const Outcome got = run(machine, locked);
+  const TunedOutcome got = run(machine, locked);
   EXPECT_EQ(got.settings, (Settings{2, 5, 7}));
   EXPECT_TRUE(got.report.find("decisions")->list()->empty());
 }
@@ -164,11 +164,11 @@ TEST(Tuning, NumbersThatAreGivenOrLockedStay) {
 // Validation, a checkpoint: what is measured across them is no measure of the settings.
 TEST(Tuning, PausesOfTheConsumerSpoilNoTrial) {
   SimulatedMachine machine{.cores = 2, .cpu_ns = 0.5 * kMs, .sleep_ns = 9.5 * kMs};
-  const Outcome without = run(machine, {}, 60, 5);
+  const TunedOutcome without = run(machine, {}, 60, 5);
   machine.pause_ns = 5000 * kMs;
   for (const uint64_t every : {80, 130, 200, 270}) {
     machine.pause_every = every;
-    const Outcome got = run(machine, {}, 120, 5);
+    const TunedOutcome got = run(machine, {}, 120, 5);
     EXPECT_GE(got.settings.workers, without.settings.workers / 2) << every;
     for (const Value& decision : *got.report.find("decisions")->list())
       EXPECT_FALSE(*decision.find("undone")->boolean()) << every << decision.dump();
@@ -177,7 +177,7 @@ TEST(Tuning, PausesOfTheConsumerSpoilNoTrial) {
 
 // One whose steps always take so long is no pause.
 TEST(Tuning, ASlowStepIsNoPause) {
-  const Outcome got =
+  const TunedOutcome got =
       run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 1500 * kMs}, {}, 90, 10);
   EXPECT_EQ(got.limit, "consumer");
   EXPECT_LE(got.settings.workers, 3u);
@@ -272,7 +272,7 @@ TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
 TEST(Tuning, StaysWithinTheBudget) {
   LoaderOptions options;
   options.memory_budget = size_t{300} << 10;  // nine batches
-  const Outcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .latency_ns = 100 * kMs}, options);
+  const TunedOutcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .latency_ns = 100 * kMs}, options);
   EXPECT_LE(*got.report.find("memory")->find("peak")->integer(), 300 << 10);
   EXPECT_EQ(got.limit, "memory");
 }

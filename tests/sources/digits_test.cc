@@ -1,4 +1,4 @@
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "tests/sources/conformance.h"
 
 namespace headrace::trial {

@@ -5,7 +5,7 @@
 namespace headrace::trial {
 namespace {
 
-const std::vector<MdsTestColumn> kColumns = {
+const std::vector<MdsTestColumn> kMdsColumns = {
     {"boxes", "ndarray:float32"}, {"image", "jpeg"}, {"label", "int", 8}, {"size", "ndarray:int32:2", 8}};
 
 // Values of one sample, and what they are read as.
@@ -16,7 +16,7 @@ std::string sample_of(uint64_t i, std::string& text) {
          field_text(DType::bytes, {static_cast<int64_t>(image.size())}, image) +
          field_text(DType::i64, {}, mds_bytes(i)) + field_text(DType::i32, {2}, size);
   const std::string boxes = std::string("\x08\x01\x02", 3) + numbers;
-  return mds_sample(kColumns, {boxes, image, mds_bytes(i), size});
+  return mds_sample(kMdsColumns, {boxes, image, mds_bytes(i), size});
 }
 
 SourceCase case_of(bool is_packed) {
@@ -34,14 +34,14 @@ SourceCase case_of(bool is_packed) {
                            is_packed ? shard.packed : shard.bytes);
     shards.push_back(std::move(shard));
   }
-  out.open = by_registered_format("mds", {}, mds_index(kColumns, shards));
+  out.open = by_registered_format("mds", {}, mds_index(kMdsColumns, shards));
   out.is_checksummed = is_packed;
   return out;
 }
 
-SourceCase plain() { return case_of(false); }
-SourceCase packed() { return case_of(true); }
-INSTANTIATE_TEST_SUITE_P(Mds, SourceConformance, testing::Values(plain, packed));
+SourceCase plain_mds() { return case_of(false); }
+SourceCase packed_mds() { return case_of(true); }
+INSTANTIATE_TEST_SUITE_P(Mds, SourceConformance, testing::Values(plain_mds, packed_mds));
 
 }  // namespace
 }  // namespace headrace::trial

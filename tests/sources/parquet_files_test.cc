@@ -3,7 +3,7 @@
 namespace headrace::trial {
 namespace {
 
-SourceCase table_case(std::vector<std::string> names) {
+SourceCase parquet_table_case(std::vector<std::string> names) {
   SourceCase out;
   Value options{Value::Object()};
   Value::List columns = {"class", "boxes", "score", "image"};
@@ -23,10 +23,10 @@ SourceCase table_case(std::vector<std::string> names) {
   return out;
 }
 
-SourceCase plain_case() { return table_case({"table_plain.parquet"}); }
-SourceCase newer_case() { return table_case({"table_v2.parquet"}); }
-SourceCase several_case() { return table_case({"table_snappy.parquet", "table_plain.parquet"}); }
-INSTANTIATE_TEST_SUITE_P(ParquetPlain, SourceConformance, testing::Values(plain_case));
+SourceCase plain_parquet_case() { return parquet_table_case({"table_plain.parquet"}); }
+SourceCase newer_case() { return parquet_table_case({"table_v2.parquet"}); }
+SourceCase several_case() { return parquet_table_case({"table_snappy.parquet", "table_plain.parquet"}); }
+INSTANTIATE_TEST_SUITE_P(ParquetPlain, SourceConformance, testing::Values(plain_parquet_case));
 INSTANTIATE_TEST_SUITE_P(ParquetNewerPages, SourceConformance, testing::Values(newer_case));
 INSTANTIATE_TEST_SUITE_P(ParquetSeveral, SourceConformance, testing::Values(several_case));
 

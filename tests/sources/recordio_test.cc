@@ -4,7 +4,7 @@
 namespace headrace::trial {
 namespace {
 
-SourceCase plain() {
+SourceCase plain_recordio() {
   const std::string magic = word_bytes(kRecordioMagic);
   const std::vector<std::string> first = {"headrace", "", std::string(5000, 'x'), "abcd" + magic + "e",
                                           magic};
@@ -18,7 +18,7 @@ SourceCase plain() {
   out.cut = Cut::may_be_an_ending;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Recordio, SourceConformance, testing::Values(plain));
+INSTANTIATE_TEST_SUITE_P(Recordio, SourceConformance, testing::Values(plain_recordio));
 
 SourceCase images() {
   SourceCase out;

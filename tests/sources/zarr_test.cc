@@ -40,7 +40,7 @@ std::vector<uint16_t> pixels(int begin, int count) {
 std::string image_field(int row) { return field_text(DType::u16, {2, 3}, as_bytes_of(pixels(6 * row, 6))); }
 
 // Two arrays of version 2: plain chunks, and one packed; labels are kept.
-SourceCase plain_case() {
+SourceCase plain_zarr_case() {
   std::vector<int64_t> labels;
   for (int row = 0; row < 6; ++row) labels.push_back(row * 1000 - 3);
   SourceCase out = store_case(
@@ -82,7 +82,7 @@ SourceCase sharded_case() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(ZarrPlain, SourceConformance, testing::Values(plain_case));
+INSTANTIATE_TEST_SUITE_P(ZarrPlain, SourceConformance, testing::Values(plain_zarr_case));
 INSTANTIATE_TEST_SUITE_P(ZarrSharded, SourceConformance, testing::Values(sharded_case));
 
 }  // namespace

@@ -19,9 +19,9 @@ TOOLS = Path(__file__).parents[2] / "tools"
 @pytest.mark.parametrize(
     ("path", "quoted", "target", "wrong"),
     [
-        ("headrace/core/key.h", True, "headrace/core/status.h", None),
-        ("headrace/core/key.h", False, "vector", None),
-        ("headrace/core/key.h", False, "nlohmann/json.hpp", "third-party headers stay in .cc files"),
+        ("headrace/core/random/key.h", True, "headrace/core/status.h", None),
+        ("headrace/core/random/key.h", False, "vector", None),
+        ("headrace/core/random/key.h", False, "nlohmann/json.hpp", "third-party headers stay in .cc files"),
         ("headrace/core/value.cc", False, "nlohmann/json.hpp", None),
         ("headrace/kernels/resize-inl.h", False, "hwy/highway.h", None),
         ("headrace/kernels/resize.cc", True, "headrace/core/tensor.h", "kernels take pointers"),

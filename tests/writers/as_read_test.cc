@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "headrace/formats/columns.h"
-#include "headrace/formats/dataset_writer.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/dataset/dataset_writer.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/write_and_read.h"
 #include "headrace/io/testing/temporary_folder.h"
 

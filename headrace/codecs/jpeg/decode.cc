@@ -7,7 +7,7 @@
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/markers.h"
 #include "headrace/codecs/jpeg/planes.h"
-#include "headrace/codecs/jpeg/scan.h"
+#include "headrace/codecs/jpeg/baseline_header.h"
 #include "headrace/codecs/jpeg/turbo.h"
 #include "headrace/kernels/resample_planes.h"
 

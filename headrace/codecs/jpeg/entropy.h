@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "headrace/codecs/jpeg/blocks.h"
-#include "headrace/codecs/jpeg/scan.h"
+#include "headrace/codecs/jpeg/baseline_header.h"
 #include "headrace/kernels/unstuff.h"
 
 namespace headrace::jpeg {

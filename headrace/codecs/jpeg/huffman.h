@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "headrace/codecs/jpeg/passing.h"
-#include "headrace/codecs/jpeg/scan.h"
+#include "headrace/codecs/jpeg/baseline_header.h"
 
 namespace headrace::jpeg {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <algorithm>
 
-#include "headrace/codecs/jpeg/scan.h"
+#include "headrace/codecs/jpeg/baseline_header.h"
 #include "headrace/codecs/resampled.h"
 #include "headrace/core/saturate.h"
 #include "headrace/kernels/resample_planes.h"

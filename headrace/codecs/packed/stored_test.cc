@@ -5,7 +5,7 @@
 #include <string>
 
 #include "headrace/codecs/packed/unpack.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/codecs/zstd/testing.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 

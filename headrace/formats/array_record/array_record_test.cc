@@ -4,7 +4,7 @@
 
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/formats/array_record/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

@@ -5,7 +5,7 @@
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/codecs/protobuf.h"
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/array_record/chunk.h"
 
 namespace headrace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 
 namespace headrace {

@@ -5,7 +5,7 @@
 
 #include "headrace/codecs/highway_hash.h"
 #include "headrace/codecs/protobuf.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

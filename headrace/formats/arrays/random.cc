@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "headrace/core/key.h"
+#include "headrace/core/random/key.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/arrays/computed.h"
 

@@ -7,7 +7,7 @@
 
 #include "headrace/formats/arrow/compression.h"
 #include "headrace/formats/arrow/index.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/core/closest.h"
+#include "headrace/core/text/closest.h"
 #include "headrace/formats/arrow/type_ids.h"
 #include "headrace/formats/columns.h"
 

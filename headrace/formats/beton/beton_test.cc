@@ -4,7 +4,7 @@
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/image.h"
 #include "headrace/formats/beton/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

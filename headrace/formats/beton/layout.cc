@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
 
 namespace headrace::beton {

@@ -1,6 +1,6 @@
 // Samples of a .beton put into a batch straight out of its mapped file.
 #pragma once
-#include "headrace/formats/beton/table.h"
+#include "headrace/formats/beton/sample_table.h"
 
 namespace headrace::beton {
 

@@ -1,8 +1,8 @@
 // Captions of Flickr8k and Flickr30k: see README.md beside this file.
 #include <algorithm>
 
-#include "headrace/core/text.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/captions/lines.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/format.h"

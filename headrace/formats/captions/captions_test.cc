@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "headrace/formats/captions/lines.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

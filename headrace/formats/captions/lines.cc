@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/utf8.h"
 
 namespace headrace {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/rows/open_row_files.h"
 
 namespace headrace {

@@ -1,9 +1,9 @@
 // COCO's annotations: see README.md beside this file.
 #include <algorithm>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/coco/samples.h"
-#include "headrace/formats/coco/walk.h"
+#include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/jsonl/json_line.h"
 #include "headrace/formats/records/record_files.h"

@@ -3,8 +3,8 @@
 
 #include "headrace/formats/coco/masks.h"
 #include "headrace/formats/coco/outline.h"
-#include "headrace/formats/coco/walk.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/coco/annotation_reader.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

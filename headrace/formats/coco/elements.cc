@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/utf8.h"
 
 namespace headrace {
 namespace {

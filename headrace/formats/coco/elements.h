@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/coco/table.h"
+#include "headrace/formats/coco/annotations.h"
 #include "headrace/formats/jsonl/json_line.h"
 
 namespace headrace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/coco/object_masks.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/images/image_files.h"

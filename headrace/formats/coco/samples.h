@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "headrace/core/sample.h"
-#include "headrace/formats/coco/table.h"
+#include "headrace/formats/coco/annotations.h"
 #include "headrace/formats/source.h"
 
 namespace headrace {

@@ -1,10 +1,10 @@
 // CSV: see README.md beside this file.
 #include <algorithm>
 
-#include "headrace/core/text.h"
-#include "headrace/formats/csv/table.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/csv/chosen_columns.h"
 #include "headrace/formats/records/table_format.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/shard_names.h"
 
 namespace headrace {
 namespace {

@@ -7,9 +7,9 @@
 #include <random>
 
 #include "headrace/codecs/deflate/testing.h"
-#include "headrace/formats/csv/table.h"
+#include "headrace/formats/csv/chosen_columns.h"
 #include "headrace/formats/data_notes.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 #include "tests/sources/conformance.h"

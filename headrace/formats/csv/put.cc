@@ -3,8 +3,8 @@
 // CsvTable::read(), which has words for it.
 #include <cstring>
 
-#include "headrace/core/utf8.h"
-#include "headrace/formats/csv/table.h"
+#include "headrace/core/text/utf8.h"
+#include "headrace/formats/csv/chosen_columns.h"
 #include "headrace/formats/records/made_bytes.h"
 #include "headrace/formats/records/marks.h"
 

@@ -2,8 +2,8 @@
 #include <cctype>
 #include <limits>
 
-#include "headrace/core/text.h"
-#include "headrace/formats/csv/walk.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/csv/index.h"
 #include "headrace/formats/records/new_text.h"
 
 namespace headrace {

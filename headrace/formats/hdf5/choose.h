@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headrace/core/tensor.h"
-#include "headrace/formats/hdf5/contents.h"
+#include "headrace/formats/hdf5/structures/contents.h"
 
 namespace headrace::hdf5 {
 

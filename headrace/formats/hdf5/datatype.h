@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "headrace/formats/hdf5/contents.h"
+#include "headrace/formats/hdf5/structures/contents.h"
 
 namespace headrace::hdf5 {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "headrace/formats/hdf5/structure.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "headrace/core/saturate.h"
-#include "headrace/formats/hdf5/filters.h"
-#include "headrace/formats/hdf5/global_heap.h"
+#include "headrace/formats/hdf5/chunks/filters.h"
+#include "headrace/formats/hdf5/structures/global_heap.h"
 #include "headrace/formats/hdf5/values.h"
 
 namespace headrace::hdf5 {

@@ -4,13 +4,13 @@
 #include <map>
 
 #include "headrace/core/saturate.h"
-#include "headrace/formats/hdf5/chunk_index.h"
-#include "headrace/formats/hdf5/chunk_rows.h"
+#include "headrace/formats/hdf5/chunks/chunk_index.h"
+#include "headrace/formats/hdf5/chunks/chunk_rows.h"
 #include "headrace/formats/hdf5/datatype.h"
-#include "headrace/formats/hdf5/filters.h"
-#include "headrace/formats/hdf5/global_heap.h"
-#include "headrace/formats/hdf5/groups.h"
-#include "headrace/formats/hdf5/superblock.h"
+#include "headrace/formats/hdf5/chunks/filters.h"
+#include "headrace/formats/hdf5/structures/global_heap.h"
+#include "headrace/formats/hdf5/structures/groups.h"
+#include "headrace/formats/hdf5/structures/superblock.h"
 
 namespace headrace::hdf5 {
 namespace {

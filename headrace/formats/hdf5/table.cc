@@ -5,7 +5,7 @@
 #include "headrace/core/saturate.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/hdf5/choose.h"
-#include "headrace/formats/hdf5/global_heap.h"
+#include "headrace/formats/hdf5/structures/global_heap.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace::hdf5 {

@@ -1,6 +1,6 @@
 // The bytes of some rows of a dataset as values. Pure; any thread.
 #pragma once
-#include "headrace/formats/hdf5/chunk_rows.h"
+#include "headrace/formats/hdf5/chunks/chunk_rows.h"
 
 namespace headrace::hdf5 {
 

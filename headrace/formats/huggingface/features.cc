@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "headrace/core/closest.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/closest.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {

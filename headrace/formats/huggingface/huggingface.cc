@@ -1,7 +1,7 @@
 // What Hugging Face's datasets keep on disk: see README.md beside this file.
 #include <algorithm>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/huggingface/features.h"

@@ -7,7 +7,7 @@
 #include "headrace/formats/images/file_list.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/images/json_map.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 #include "headrace/io/testing/temporary_folder.h"
 #include "tests/real_files.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headrace/core/status.h"
-#include "headrace/io/names.h"
+#include "headrace/io/name_list.h"
 
 namespace headrace {
 

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 #include "tests/real_files.h"
 
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string failure(const Result<SourcePtr>& result) {
+std::string voc_failure(const Result<SourcePtr>& result) {
   return result.ok() ? "no error" : std::string(result.status().text());
 }
 
@@ -138,7 +138,7 @@ TEST(VocXml, GivesImageBoxesAndLabelsFromTwoFiles) {
   store.add("d/Annotations/1.xml", annotation(object("dog", "1 2 3 4") + object("cat", "5 6 7 8")));
   store.add("d/Annotations/2.xml", annotation(""));
   const auto source = open_source(store, "d");
-  ASSERT_TRUE(source.ok()) << failure(source);
+  ASSERT_TRUE(source.ok()) << voc_failure(source);
   EXPECT_EQ((*source)->schema().text(), "image: bytes, boxes: f32 (?, 4), labels: i64 (?)");
   EXPECT_EQ((*source)->metadata().dump(), R"({"classes":["cat","dog"],"images_without_annotation":1})");
   const auto first = *read_sample(**source, 0, store);
@@ -158,11 +158,11 @@ TEST(VocXml, ARootOfVocIsItsJpegImages) {
                            "SegmentationClass/1.png", "SegmentationClass/2.png", "SegmentationObject/1.png"})
     store.add(std::string("voc/") + name, name);
   EXPECT_THAT(
-      failure(open_source(store, "voc")),
+      voc_failure(open_source(store, "voc")),
       HasSubstr("holds PASCAL VOC's folders without their XML files, not classes; give 'voc/JPEGImages'"));
   store.add("voc/Annotations/1.xml", annotation(object("dog", "1 2 3 4")));
   const auto source = open_source(store, "voc");
-  ASSERT_TRUE(source.ok()) << failure(source);
+  ASSERT_TRUE(source.ok()) << voc_failure(source);
   EXPECT_EQ((*source)->metadata().dump(),
             R"({"classes":["dog"],"images_without_annotation":3,"masks_left_out":3})");
   EXPECT_EQ((*source)->where(0), "voc/JPEGImages/1.jpg");
@@ -173,11 +173,11 @@ TEST(VocXml, FoldersThatDoNotMeetAreNamed) {
   store.add("voc/JPEGImages/1.jpg", "");
   store.add("voc/Annotations/1.xml", annotation(""));
   EXPECT_EQ(
-      failure(open_source(store, "voc", "voc_xml", *Value::parse(R"({"images":"JPEGImages"})"))),
+      voc_failure(open_source(store, "voc", "voc_xml", *Value::parse(R"({"images":"JPEGImages"})"))),
       "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/JPEGImages' holds 1 images, "
       "'voc' 1 XML files; name the folders in which they lie, both of them, with images= and annotations=");
   EXPECT_EQ(
-      failure(open_source(store, "voc", "voc_xml",
+      voc_failure(open_source(store, "voc", "voc_xml",
                           *Value::parse(R"({"images":"Annotations","annotations":"JPEGImages"})"))),
       "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/Annotations' holds 0 images, "
       "'voc/JPEGImages' 0 XML files");
@@ -192,7 +192,7 @@ TEST(VocXml, OptionsNameFoldersAndClasses) {
   const auto source = open_source(
       store, "d", "voc_xml",
       options(R"({"images":"img","annotations":"boxes","classes":["x","dog"],"difficult":true})"));
-  ASSERT_TRUE(source.ok()) << failure(source);
+  ASSERT_TRUE(source.ok()) << voc_failure(source);
   const auto sample = *read_sample(**source, 0, store);
   EXPECT_EQ(sample[2].view().as<int64_t>()[0], 1);
   EXPECT_TRUE(sample[3].view().as<bool>()[0]);
@@ -217,7 +217,7 @@ TEST(VocXml, SplitsAndMasksLieInFoldersOfTheirOwn) {
     return open_source(store, "v", "voc_xml", *Value::parse(options));
   };
   const auto train = opened(R"({"split":"train","truncated":true,"pose":true})");
-  ASSERT_TRUE(train.ok()) << failure(train);
+  ASSERT_TRUE(train.ok()) << voc_failure(train);
   EXPECT_EQ((*train)->size(), 2u);
   EXPECT_EQ((*train)->metadata().find("classes")->dump(), R"(["of a","of b","of c"])");
   EXPECT_EQ((*train)->metadata().find("missing_of_split")->dump(), "1");
@@ -228,12 +228,12 @@ TEST(VocXml, SplitsAndMasksLieInFoldersOfTheirOwn) {
   EXPECT_TRUE(sample[3].view().as<bool>()[0]);
   EXPECT_EQ(sample[4].size_bytes(), 4u);
   const auto masks = opened(R"({"split":"train","masks":true})");
-  ASSERT_TRUE(masks.ok()) << failure(masks);
+  ASSERT_TRUE(masks.ok()) << voc_failure(masks);
   EXPECT_EQ((*masks)->size(), 1u);
   EXPECT_EQ((*read_sample(**masks, 0, store))[4].size_bytes(), 2u);
   EXPECT_NE((*masks)->fingerprint(), (*train)->fingerprint());
   EXPECT_THAT(
-      failure(opened(R"({"split":"val"})")),
+      voc_failure(opened(R"({"split":"val"})")),
       HasSubstr("has no split 'val', which ImageSets/Main/val.txt would list; there are 'Main/train', "
                 "'Segmentation/train'"));
 }
@@ -243,7 +243,7 @@ TEST(VocXml, ADamagedFileIsADamagedSample) {
   store.add("d/1.jpg", ""), store.add("d/2.jpg", "");
   store.add("d/1.xml", "<annotation>"), store.add("d/2.xml", annotation(object("dog", "1 2 3 4")));
   const auto source = open_source(store, "d");
-  ASSERT_TRUE(source.ok()) << failure(source);
+  ASSERT_TRUE(source.ok()) << voc_failure(source);
   EXPECT_EQ(read_sample(**source, 0, store).status().code(), Code::corrupt);
   EXPECT_TRUE(read_sample(**source, 1, store).ok());
 }
@@ -258,7 +258,7 @@ TEST(RealFiles, VocDatasetsAreReadWhole) {
                {"datitran__raccoon_dataset", R"(["raccoon"])"}};
   for (const auto& c : cases) {
     const auto source = open_source(*file_store(), data + "/annotations/" + c.folder);
-    ASSERT_TRUE(source.ok()) << failure(source);
+    ASSERT_TRUE(source.ok()) << voc_failure(source);
     EXPECT_EQ((*source)->describe().find("format")->dump(), "\"voc_xml\"");
     EXPECT_EQ((*source)->metadata().find("classes")->dump(), c.classes);
     EXPECT_GT((*source)->size(), 0u);

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <set>
 
-#include "headrace/core/text.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/images/voc.h"

@@ -1,8 +1,8 @@
 // JSON lines: see README.md beside this file.
-#include "headrace/core/utf8.h"
-#include "headrace/formats/jsonl/table.h"
+#include "headrace/core/text/utf8.h"
+#include "headrace/formats/jsonl/chosen_fields.h"
 #include "headrace/formats/records/table_format.h"
-#include "headrace/formats/shards.h"
+#include "headrace/formats/shard_names.h"
 
 namespace headrace {
 namespace {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "headrace/core/text.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/csv/values.h"
 
 namespace headrace {

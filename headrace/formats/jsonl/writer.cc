@@ -2,9 +2,9 @@
 #include <cmath>
 #include <utility>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
-#include "headrace/formats/jsonl/walk.h"
+#include "headrace/formats/jsonl/index.h"
 #include "headrace/formats/records/new_text.h"
 
 namespace headrace {

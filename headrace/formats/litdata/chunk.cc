@@ -5,7 +5,7 @@
 
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/arrow/index.h"
 #include "headrace/formats/records/offset_table.h"
 

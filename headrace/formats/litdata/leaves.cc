@@ -5,9 +5,9 @@
 #include <charconv>
 
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
-#include "headrace/formats/records/parts.h"
+#include "headrace/formats/records/value_tensors.h"
 
 namespace headrace::litdata {
 namespace {

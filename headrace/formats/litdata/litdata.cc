@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/arrow/table.h"
 #include "headrace/formats/litdata/chunk.h"
 

@@ -3,7 +3,7 @@
 #include <zstd.h>
 
 #include "headrace/formats/litdata/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

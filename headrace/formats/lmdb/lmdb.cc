@@ -4,7 +4,7 @@
 
 #include "headrace/codecs/fields.h"
 #include "headrace/formats/lmdb/put_mapped.h"
-#include "headrace/formats/records/damaged.h"
+#include "headrace/formats/damaged.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {

@@ -3,7 +3,7 @@
 
 #include "headrace/formats/lmdb/index.h"
 #include "headrace/formats/lmdb/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
-#include "headrace/formats/records/parts.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/records/value_tensors.h"
 
 namespace headrace::mds {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/records/offset_table.h"
 
 namespace headrace::mds {

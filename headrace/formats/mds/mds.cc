@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/mds/index.h"
 #include "headrace/formats/mds/verify.h"
 #include "headrace/formats/records/framed_files.h"

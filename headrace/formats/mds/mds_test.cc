@@ -6,7 +6,7 @@
 
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/mds/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace {

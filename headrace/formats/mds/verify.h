@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "headrace/core/value.h"
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::mds {

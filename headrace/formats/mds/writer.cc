@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "headrace/core/text.h"
-#include "headrace/formats/manifest.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/dataset/manifest.h"
 #include "headrace/formats/mds/columns.h"
 #include "headrace/formats/mds/index.h"
 #include "headrace/io/new_file.h"

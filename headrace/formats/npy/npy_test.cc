@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "headrace/formats/npy/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/write_and_read.h"
 #include "headrace/io/testing/memory_store.h"
 #include "headrace/io/testing/temporary_folder.h"

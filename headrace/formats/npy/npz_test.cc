@@ -4,7 +4,7 @@
 
 #include "headrace/codecs/deflate/testing.h"
 #include "headrace/formats/npy/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 #include "tests/sources/conformance.h"
 

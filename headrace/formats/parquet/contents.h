@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "headrace/formats/parquet/metadata.h"
-#include "headrace/formats/parquet/where.h"
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/parquet/row_condition.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::parquet {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "headrace/core/base64.h"
+#include "headrace/core/text/base64.h"
 #include "headrace/formats/arrow/message.h"
 
 namespace headrace::parquet {

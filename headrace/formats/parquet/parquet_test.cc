@@ -7,12 +7,12 @@
 #include <iterator>
 #include <numeric>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/parquet/changes.h"
 #include "headrace/formats/parquet/contents.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/metadata.h"
-#include "headrace/formats/parquet/new_thrift.h"
+#include "headrace/formats/parquet/writing/new_thrift.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace::parquet {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/core/closest.h"
+#include "headrace/core/text/closest.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/hints.h"

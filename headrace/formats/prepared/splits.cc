@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {

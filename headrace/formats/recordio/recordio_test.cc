@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/recordio/index.h"
 #include "headrace/formats/recordio/testing.h"
 #include "headrace/io/testing/memory_store.h"

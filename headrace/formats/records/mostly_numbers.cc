@@ -1,7 +1,7 @@
 #include "headrace/formats/records/mostly_numbers.h"
 
-#include "headrace/core/text.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/core/value.h"
 
 namespace headrace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "headrace/core/status.h"
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/file_index.h"
 
 namespace headrace {
 

@@ -6,7 +6,7 @@
 #include "headrace/codecs/zstd/frames.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/stop_flag.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/utf8.h"
 
 namespace headrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace {

@@ -1,7 +1,7 @@
 // Lines of text: see README.md beside this file.
 #include <cstring>
 
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/records/whole_walk.h"
 

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <map>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 
 namespace headrace {

@@ -5,8 +5,8 @@
 
 #include "headrace/codecs/example.h"
 #include "headrace/core/saturate.h"
-#include "headrace/core/text.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/tfds/features.h"
 
 namespace headrace {

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <set>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/prepared/selected_rows.h"

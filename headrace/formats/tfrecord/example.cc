@@ -5,7 +5,7 @@
 #include <span>
 
 #include "headrace/codecs/protobuf.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
 
 namespace headrace {

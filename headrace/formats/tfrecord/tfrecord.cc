@@ -1,8 +1,8 @@
 // TFRecord: see README.md beside this file.
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/tfrecord/framing.h"
-#include "headrace/formats/tfrecord/walk.h"
+#include "headrace/formats/tfrecord/index.h"
 
 namespace headrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 #include "headrace/formats/webdataset/first_members.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headrace/formats/webdataset/sample_name.h"
-#include "headrace/formats/webdataset/walk.h"
+#include "headrace/formats/webdataset/index.h"
 
 namespace headrace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/records/file_index.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/tar_head.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "headrace/codecs/npy.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
 

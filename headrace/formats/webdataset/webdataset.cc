@@ -5,7 +5,7 @@
 #include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
-#include "headrace/formats/webdataset/walk.h"
+#include "headrace/formats/webdataset/index.h"
 
 namespace headrace {
 namespace {

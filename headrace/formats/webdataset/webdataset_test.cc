@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "headrace/codecs/deflate/testing.h"
-#include "headrace/formats/open.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/formats/webdataset/dali_index.h"
 #include "headrace/formats/webdataset/testing.h"

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "headrace/core/base64.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/base64.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace::zarr {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/zarr/json.h"
 
 namespace headrace::zarr {

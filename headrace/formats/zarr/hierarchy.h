@@ -8,7 +8,7 @@
 
 #include "headrace/formats/source.h"
 #include "headrace/formats/zarr/array.h"
-#include "headrace/io/names.h"
+#include "headrace/io/name_list.h"
 
 namespace headrace::zarr {
 

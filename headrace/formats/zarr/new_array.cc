@@ -10,7 +10,7 @@
 #include "headrace/codecs/crc32c.h"
 #include "headrace/codecs/deflate/deflate.h"
 #include "headrace/core/saturate.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/io/file_system.h"
 
 namespace headrace::zarr {

@@ -6,8 +6,8 @@
 
 #include "headrace/codecs/crc32c.h"
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
-#include "headrace/formats/open.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 namespace headrace::zarr {

@@ -2,7 +2,7 @@
 
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/zarr/numbers.h"
 #include "headrace/formats/zarr/packings.h"
 

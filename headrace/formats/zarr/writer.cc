@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/core/text.h"
-#include "headrace/formats/manifest.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/dataset/manifest.h"
 #include "headrace/formats/zarr/new_array.h"
 #include "headrace/io/file_system.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "headrace/core/saturate.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/zarr/rows.h"
 

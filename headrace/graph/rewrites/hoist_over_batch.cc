@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "headrace/graph/batched.h"
+#include "headrace/graph/passes/batched.h"
 #include "headrace/graph/rewrites/rewrites.h"
 
 namespace headrace {

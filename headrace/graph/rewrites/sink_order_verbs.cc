@@ -1,5 +1,5 @@
 #include "headrace/graph/rewrites/rewrites.h"
-#include "headrace/graph/walk.h"
+#include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
 

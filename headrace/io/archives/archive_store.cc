@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/io/archives/archive.h"
 
 namespace headrace {

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 #include "headrace/io/archives/archive.h"
 #include "headrace/io/archives/reused_bytes.h"
 #include "headrace/io/archives/squashfs_layout.h"

@@ -6,7 +6,7 @@
 #include "headrace/codecs/deflate/whole.h"
 #include "headrace/codecs/packed/within.h"
 #include "headrace/core/little_endian.h"
-#include "headrace/core/text.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace::squashfs {
 namespace {

@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "headrace/codecs/deflate/inflate.h"
-#include "headrace/core/text.h"
-#include "headrace/core/utf8.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/io/archives/archive.h"
 #include "headrace/io/archives/reused_bytes.h"
 #include "headrace/io/archives/unpacked_cache.h"

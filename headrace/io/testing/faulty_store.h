@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "headrace/core/key.h"
+#include "headrace/core/random/key.h"
 #include "headrace/io/store.h"
 
 namespace headrace {

@@ -1,0 +1,82 @@
+// headrace explain: what a pipeline will do, before it does it.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+#include "cli/input/input.h"
+#include "cli/input/slots.h"
+
+namespace headrace::cli {
+namespace {
+
+struct ExplainArguments {
+  InputArguments input;
+  uint64_t batch = 64;
+  std::string cache;
+  LoaderOptions loader;
+  bool no_rewrites = false, measure = false, json = false;
+};
+
+// Of a pipeline that waits for its data: how it is written, and what it wants.
+Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view plan) {
+  if (arguments.json) {
+    Value::List slots;
+    for (const Slot& slot : slots_of(plan))
+      slots.push_back(
+          Value::Object{{"slot", slot.name}, {"wants", wants_text(slot)}, {"bind", bind_text(slot)}});
+    Value out;
+    out.set("pipeline", arguments.input.path), out.set("steps", steps_text(plan));
+    out.set("slots", std::move(slots));
+    fmt::print("{}\n", out.dump(1));
+    return kOk;
+  }
+  fmt::print(
+      "{}\n\n{}\nIt wants data that it does not hold; with all of it bound, this says what will run.\n",
+      arguments.input.path, steps_text(plan));
+  for (const Slot& slot : slots_of(plan))
+    fmt::print("  {:<12} {}\n  {:<12}   {}\n", slot.name, wants_text(slot), "", bind_text(slot));
+  return kOk;
+}
+
+Result<int> explain(const ExplainArguments& arguments) {
+  HEADRACE_ASSIGN(const std::string unbound, unbound_plan(arguments.input));
+  if (!unbound.empty()) return explain_unbound(arguments, unbound);
+  HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch));
+  LoaderOptions options = arguments.loader;
+  options.seed = opened.plan.seed;
+  options.cache = arguments.cache;
+  options.only_explained = true;
+  if (arguments.no_rewrites) options.rewrites_off = {"all"};
+  HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(options));
+  if (arguments.json) {
+    Value out;
+    out.set("pipeline", opened.title), out.set("explain", loader->explain(arguments.measure));
+    out.set("fingerprint", loader->fingerprint());
+    fmt::print("{}\n", out.dump(1));
+    return kOk;
+  }
+  fmt::print("{}\n\n{}fingerprint {}\n", opened.title, loader->explain(arguments.measure),
+             loader->fingerprint());
+  return kOk;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, Run& run) {
+  auto* command = program.add_subcommand(
+      "explain", "Say what a pipeline will do: its steps, what the rewrites made of them, its memory");
+  auto arguments = std::make_shared<ExplainArguments>();
+  add_input_arguments(*command, arguments->input, true);
+  add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
+  add_cache(*command, arguments->cache);
+  add_memory_budget(*command, arguments->loader);
+  command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
+  command->add_flag("--measure", arguments->measure,
+                    "Make a few elements to say how large they are where shapes do not");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->footer("example:\n  headrace explain pipeline.json");
+  command->callback([arguments, &run] { run = [arguments] { return explain(*arguments); }; });
+}
+
+}  // namespace headrace::cli

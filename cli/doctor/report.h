@@ -1,0 +1,34 @@
+// The report of `headrace doctor`: all that was found and measured, as text for people and as JSON.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/doctor/advice.h"
+#include "cli/doctor/findings.h"
+#include "cli/doctor/look.h"
+#include "cli/doctor/slow.h"
+
+namespace headrace::cli {
+
+struct Diagnosis {
+  const SampleReader& reader;
+  const LabelReader& labels;
+  std::string path;
+  std::vector<std::string> hints;  // as `inspect` gives them
+  const Look& look;
+  Copies copies;
+  std::vector<Suspicion> suspicions;
+  Balance balance;
+  Slow slow;
+  std::optional<Measured> measured;  // not with --no-advice
+
+  // Where a sample lies, given as a position in look.samples.
+  std::string file(uint64_t position) const { return reader.file(look.index(position)); }
+  bool is_broken() const;
+};
+
+void print_text(const Diagnosis& diagnosis);
+Value json_of(const Diagnosis& diagnosis);  // docs/doctor.md names its keys
+
+}  // namespace headrace::cli

@@ -1,0 +1,79 @@
+// One sample, read and taken apart for people: its fields, its encoded images, and if it is broken why. For
+// `inspect`, `verify` and `doctor`. Const methods may be called from several threads; Pixels belong to one
+// each.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/input/input.h"
+#include "cli/input/open_blocks.h"
+#include "headrace/codecs/image.h"
+
+namespace headrace::cli {
+
+double thread_cpu_s();  // that the calling thread has used: what other programs do does not show in it
+
+// Memory of one thread that decodes; all of them share a budget.
+class Pixels {
+ public:
+  explicit Pixels(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), scratch_(pool_.get()) {}
+  Status decode(std::span<const std::byte> bytes, const ImageHeader& header);
+  // What was decoded last, (height, width, 3) in RGB; valid until the next one.
+  std::span<const uint8_t> rgb() const { return rgb_; }
+  // How many images each decoder has taken.
+  const std::map<std::string_view, uint64_t>& decoders() const { return decoders_; }
+
+ private:
+  std::map<std::string_view, uint64_t> decoders_;
+  std::span<const uint8_t> rgb_;
+  std::shared_ptr<Pool> pool_;
+  Scratch scratch_;
+};
+
+// A sample that was read and decoded, and what that took.
+struct CheckedSample {
+  std::vector<Tensor> fields;                       // none where it could not be read
+  std::optional<std::span<const std::byte>> image;  // encoded, of one of the fields
+  ImageHeader header;                               // of it
+  double read_s = 0;                                // by the clock
+  double decode_cpu_s = 0;                          // of this thread, header included
+};
+
+class SampleReader {
+ public:
+  explicit SampleReader(SourcePtr source);
+
+  const Source& source() const { return *source_; }
+  int image_field() const { return image_; }      // -1: no field is an encoded image
+  int example_field() const { return example_; }  // -1: no field is a tf.train.Example
+  int list_field() const { return list_; }        // -1: no field is an ExampleListWithContext
+  // Whether samples have encoded images: a field, or a feature of the Example in one.
+  bool has_images() const { return image_ >= 0 || !image_feature_.empty(); }
+  // Of these fields. Nothing when this Example has no such feature, or a database holds something else under
+  // keys of this kind. REQUIRES: has_images().
+  std::optional<std::span<const std::byte>> image(const std::vector<Tensor>& fields) const;
+  Result<std::vector<Tensor>> read(uint64_t index) const;
+  // Read it, and decode its image in full where it has one; other fields are as good as their format's own
+  // checks. `out` holds what there was before it failed.
+  Status check(uint64_t index, Pixels& pixels, CheckedSample& out) const;
+  std::string file(uint64_t index) const { return source_->where(index); }
+
+ private:
+  void find_examples();
+  void find_kinds_of_images();
+
+  SourcePtr source_;
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<OpenBlocks> blocks_ = std::make_shared<OpenBlocks>();
+  int image_, example_ = -1, list_ = -1;
+  std::set<std::string> kinds_of_images_;  // of the keys of a database; empty: all are of one kind
+  std::string image_feature_;
+};
+
+}  // namespace headrace::cli

@@ -1,0 +1,97 @@
+#include "cli/look/broken.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <string_view>
+
+#include "cli/output/terminal.h"
+
+namespace headrace::cli {
+namespace {
+
+// The reason without what differs from file to file: "… 17 extraneous bytes …" as "… # extraneous bytes …",
+// "wants i64, got 'x'" as "wants i64, got …", and without the first bytes of what is no image.
+std::string reason_class(std::string_view reason) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
+  reason = reason.substr(0, reason.find(" (starts with"));
+  constexpr std::string_view kGot = ", got '";
+  if (const size_t got = reason.find(kGot); got != std::string_view::npos) {
+    const size_t end = reason.find('\'', got + kGot.size());
+    const std::string_view rest = end == std::string_view::npos ? "" : reason.substr(end + 1);
+    return reason_class(reason.substr(0, got)) + ", got …" + reason_class(rest);
+  }
+  std::string out;
+  for (size_t i = 0; i < reason.size();) {
+    const bool begins =
+        is_digit(reason[i]) && (out.empty() || !std::isalnum(static_cast<uint8_t>(out.back())));
+    if (!begins) {
+      out += reason[i++];
+      continue;
+    }
+    const bool hex = reason.substr(i).starts_with("0x");
+    for (i += hex ? 2 : 1; i < reason.size() && (hex ? is_hex(reason[i]) : is_digit(reason[i]));) ++i;
+    out += '#';
+  }
+  return out;
+}
+
+struct Alike {
+  std::string reason;
+  std::vector<const Broken*> all;  // in their order
+};
+
+// By reason, the most frequent first.
+std::vector<Alike> by_reason(const std::vector<Broken>& broken) {
+  std::map<std::string, std::vector<const Broken*>> classes;
+  for (const Broken& b : broken) classes[reason_class(b.reason)].push_back(&b);
+  std::vector<Alike> out;
+  for (auto& [reason, all] : classes) out.push_back({reason, std::move(all)});
+  std::ranges::stable_sort(out, std::ranges::greater{}, [](const Alike& alike) { return alike.all.size(); });
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken) {
+  std::vector<std::pair<std::string, uint64_t>> out;
+  for (Alike& alike : by_reason(broken)) out.emplace_back(std::move(alike.reason), alike.all.size());
+  return out;
+}
+
+std::vector<std::string> broken_lines(const std::vector<Broken>& broken, const Source& source, size_t most) {
+  std::vector<std::string> out;
+  const auto add = [&](const Broken& b) { out.push_back(b.file + ": " + b.reason); };
+  if (source.num_files() > source.size() / 2) {
+    std::ranges::for_each(broken, add);
+    return out;
+  }
+  for (const auto& [reason, all] : by_reason(broken)) {
+    for (size_t i = 0; i < std::min(most, all.size()); ++i) add(*all[i]);
+    if (all.size() > most) out.back() += fmt::format(" (and {} more)", count_text(all.size() - most));
+  }
+  return out;
+}
+
+Value broken_values(const std::vector<Broken>& broken) {
+  Value::List out;
+  for (const Broken& b : broken) {
+    Value entry;
+    entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
+    entry.set("kind", code_name(b.code));
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+Value reason_values(const std::vector<Broken>& broken) {
+  Value out{Value::Object()};
+  for (const auto& [reason, count] : totals_by_reason(broken)) out.set(reason, count);
+  return out;
+}
+
+}  // namespace headrace::cli

@@ -1,0 +1,48 @@
+// All that is kept of a .beton while it is read: its layout, the records of the samples, the sizes of images.
+// Immutable; any thread.
+#pragma once
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "headrace/formats/beton/layout.h"
+#include "headrace/formats/file_index.h"
+#include "headrace/formats/records/record_files.h"
+
+namespace headrace::beton {
+
+// What an image field gives: the file that was stored, pixels, or files, BMP where pixels are stored.
+enum class Images : uint8_t { files, pixels };
+
+struct BetonTable {
+  SourceFile file;
+  BetonLayout layout;
+  uint64_t num_samples = 0;
+  BufferPtr records;
+  std::vector<Images> images;                // of each field
+  std::vector<std::vector<uint64_t>> sizes;  // of each field: of each sample's image; none of other fields
+
+  // `auto_images`: pixels where all images of a field are pixels; else files always.
+  static Result<BetonTable> make(SourceFile file, BetonLayout layout, const BetonHeader& header,
+                                 BufferPtr records, std::span<const std::byte> allocations, bool auto_images);
+  Schema schema() const;
+  // Where the bytes of the field lie, as the record says; checked against the file. REQUIRES: is_pointed.
+  Result<RecordExtent> extent(uint64_t sample, size_t field) const;
+  // The field of a sample; `bytes`: those of its extent, nothing for one that is not pointed.
+  Result<Tensor> read(uint64_t sample, size_t field, const Record& bytes) const;
+
+  const std::byte* slot(uint64_t sample, const BetonField& field) const {
+    return records->data() + sample * layout.record + field.at;
+  }
+};
+
+// Where the fields of a sample lie in the file, and one extent that holds all of them.
+struct Whereabouts {
+  std::vector<RecordExtent> fields;  // nothing for one whose value stands in the sample's record
+  RecordExtent all;
+  bool stand_together = false;  // else there is more between them than is worth reading
+};
+// `out` may be used for one sample after the other.
+Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out);
+
+}  // namespace headrace::beton

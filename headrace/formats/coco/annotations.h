@@ -1,0 +1,99 @@
+// What is known of a file of COCO's JSON: its images, and its annotations in flat arrays; where the outlines
+// of each stand, but not what they are. Immutable once finished; any thread.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/core/status.h"
+#include "headrace/formats/file_index.h"
+#include "headrace/io/name_list.h"
+
+namespace headrace {
+
+// Texts one after the other.
+class TextColumn {
+ public:
+  size_t size() const { return ends_.size(); }
+  std::string_view operator[](size_t i) const {
+    const size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(bytes_).substr(begin, ends_[i] - begin);
+  }
+  void add(std::string_view text) {
+    bytes_.append(text);
+    ends_.push_back(bytes_.size());
+  }
+
+ private:
+  friend struct CocoTable;
+  std::string bytes_;
+  std::vector<uint64_t> ends_;
+};
+
+// What an annotation has, and what is wrong with it.
+enum CocoFlag : uint8_t {
+  kCocoCrowd = 1,
+  kCocoBox = 2,
+  kCocoCategory = 4,
+  kCocoBadBox = 8,
+  kCocoBadText = 16,
+  kCocoMissing = 32,  // of panoptic segments: a member that they must have
+};
+
+// An annotation as it is taken from the file, or a segment of a panoptic one.
+struct CocoAnnotation {
+  int64_t id = -1, image = 0, category = 0;
+  std::array<double, 4> box{};  // x, y, width, height
+  float area = 0;
+  uint8_t flags = 0;
+  RecordExtent outline;  // the value of "segmentation" in the file; of no length where there is none
+  std::string caption;
+};
+
+struct CocoTable {
+  enum Has : uint8_t { has_box = 1, has_category = 2, has_outline = 4, has_caption = 8, has_segments = 16 };
+
+  // One an image, in the order of the file. Height and width are 0 where the file says none.
+  std::vector<int64_t> image_ids, heights, widths;
+  TextColumn file_names, segment_files;  // the latter of panoptic sets: the PNG of each image, "" without one
+
+  // One an annotation, in the order of the file.
+  std::vector<int64_t> ids, images, categories;
+  std::vector<std::array<double, 4>> boxes;
+  std::vector<float> areas;
+  std::vector<uint8_t> flags;
+  std::vector<RecordExtent> outlines;
+  TextColumn captions;  // of sets of captions, else empty
+
+  // By their ids.
+  std::vector<int64_t> category_ids;
+  TextColumn category_names;
+
+  uint8_t has = 0;  // what any annotation has: Has
+  uint64_t annotations_without_image = 0;
+
+  // Those of image i are members[first[i]] … members[first[i + 1]], in the order of the file. Not packed.
+  std::vector<uint64_t> first;
+  std::vector<uint32_t> members;
+
+  size_t num_images() const { return image_ids.size(); }
+  std::span<const uint32_t> of_image(uint64_t image) const {
+    return std::span(members).subspan(first[image], first[image + 1] - first[image]);
+  }
+  // The place of a category among all, sorted by id; -1 where there is none of that id.
+  int64_t label_of(int64_t category) const;
+
+  void add(const CocoAnnotation& annotation);
+  // Annotations find their images; an error where two images have one id, or there are too many.
+  Status finish();
+
+  std::string pack() const;
+  // Everything but what finish() makes. Nothing when the bytes are not what pack() made.
+  static std::optional<CocoTable> unpack(std::string_view bytes);
+};
+
+}  // namespace headrace

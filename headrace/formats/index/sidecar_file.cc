@@ -1,0 +1,154 @@
+// Where sidecars lie: the half of sidecar.h that touches files.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "headrace/core/stop_flag.h"
+#include "headrace/core/value.h"
+#include "headrace/formats/index/sidecar.h"
+#include "headrace/io/new_file.h"
+#include "headrace/io/store.h"
+
+namespace headrace {
+namespace {
+
+std::string absolute_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value && value[0] == '/' ? value : "";
+}
+
+std::string cache_folder() {
+  const std::string cache = absolute_variable("XDG_CACHE_HOME");
+  if (!cache.empty()) return cache + "/headrace";
+  const std::string home = absolute_variable("HOME");
+  return home.empty() ? "" : home + "/.cache/headrace";
+}
+
+// Whether the last part of `path` is a folder of this user's that nobody else may write to.
+bool is_ours(const std::string& path) {
+  struct stat s;
+  return ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() &&
+         (s.st_mode & 022) == 0;
+}
+
+Status make_cache_folder(const std::string& path) {
+  for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    (void)::mkdir(path.substr(0, slash).c_str(),
+                  0700);  // one that exists is fine; any other failure shows below
+  (void)::mkdir(path.c_str(), 0700);
+  if (is_ours(path)) return {};
+  return {Code::io, "sidecar: wants a folder that only this user may write to, got '" + path + "'"};
+}
+
+Status make_folder_of(const SidecarPlace& place) {
+  if (place.path().empty()) return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"};
+  if (place.is_cache()) return make_cache_folder(place.folder());
+  // Beside the data: for whoever may read them. That it cannot be made shows when the file is.
+  (void)::mkdir(place.folder().c_str(), 0777);
+  return {};
+}
+
+// Nobody else may have written what lies in the cache.
+bool is_trusted(const SidecarPlace& place) { return !place.is_cache() || is_ours(place.folder()); }
+
+}  // namespace
+
+Result<std::string> own_cache_folder(std::string_view name) {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return Status(Code::io, "a cache folder: wants $XDG_CACHE_HOME or $HOME");
+  HEADRACE_TRY(make_cache_folder(folder));
+  const std::string path = folder + "/" + std::string(name);
+  HEADRACE_TRY(make_cache_folder(path));
+  return path;
+}
+
+SidecarPlace::SidecarPlace(std::string_view key) : is_cache_(true) {
+  const std::string folder = cache_folder();
+  if (!folder.empty()) path_ = folder + "/" + hash_text(key) + ".hri";
+}
+
+SidecarPlace SidecarPlace::beside(const std::string& folder, std::string_view name) {
+  return {(folder.empty() ? "." : folder) + "/.headrace/" + std::string(name) + ".hri", false};
+}
+
+std::optional<Sidecar> load_sidecar(const SidecarPlace& place, std::string_view fingerprint) {
+  if (!is_trusted(place)) return std::nullopt;
+  auto file = file_store()->open(place.path());
+  if (!file.ok()) return std::nullopt;
+  auto bytes = read_bytes(**file, 0, ~uint64_t{0});
+  if (!bytes.ok()) return std::nullopt;
+  auto sidecar = parse_sidecar(*std::move(bytes));
+  if (!sidecar.ok()) return std::nullopt;
+  if (!fingerprint.empty() && sidecar->fingerprint != fingerprint) return std::nullopt;
+  return *std::move(sidecar);
+}
+
+std::unique_ptr<SidecarFile> open_sidecar(const SidecarPlace& place) {
+  if (!is_trusted(place)) return nullptr;
+  auto file = file_store()->open(place.path());
+  if (!file.ok()) return nullptr;
+  const auto size = (*file)->size();
+  if (!size.ok()) return nullptr;
+  const auto head = read_bytes(**file, 0, std::min<uint64_t>(*size, kMaxSidecarTable));
+  if (!head.ok()) return nullptr;
+  auto table = parse_sidecar_table((*head)->bytes(), *size);
+  return table.ok() ? std::make_unique<SidecarFile>(*std::move(table), *std::move(file)) : nullptr;
+}
+
+Status store_sidecar(const SidecarPlace& place, const Sidecar& sidecar) {
+  HEADRACE_TRY(make_folder_of(place));
+  HEADRACE_ASSIGN(const std::vector<std::byte> bytes, serialise_sidecar(sidecar));
+  return write_atomically(place.path(), bytes);
+}
+
+Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection> sections) {
+  HEADRACE_TRY(make_folder_of(place));
+  HEADRACE_ASSIGN(const std::unique_ptr<NewFile> file, NewFile::make(place.path()));
+  SidecarTable table;
+  uint64_t end = sidecar_table_size(sections.size());
+  for (const MadeSection& section : sections) {
+    const uint64_t begin = end = sidecar_section_offset(end);
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    HEADRACE_TRY(section.make([&](std::span<const std::byte> bytes) -> Status {
+      HEADRACE_TRY(file->write(end, bytes));
+      XXH3_64bits_update(&state, bytes.data(), bytes.size());
+      end += bytes.size();
+      return {};
+    }));
+    table.sections.push_back({section.name, begin, end - begin, XXH3_64bits_digest(&state)});
+  }
+  HEADRACE_ASSIGN(const std::vector<std::byte> head, serialise_sidecar_table(table));
+  HEADRACE_TRY(file->write(0, head));
+  return file->commit(NewFile::Lasts::as_the_system_likes);
+}
+
+Result<SidecarLock> SidecarLock::take(const SidecarPlace& place, const StopFlag* stop) {
+  HEADRACE_TRY(make_folder_of(place));
+  SidecarLock lock(::open((place.path() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  constexpr auto kPause = std::chrono::milliseconds(5);
+  while (lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (stop && stop->raised()) return stopped();
+    if (errno == EWOULDBLOCK)
+      std::this_thread::sleep_for(kPause);
+    else if (errno != EINTR)
+      break;
+  }
+  return lock;
+}
+
+SidecarLock::~SidecarLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+}  // namespace headrace

@@ -1,0 +1,389 @@
+#include "headrace/formats/opening/dataset_manifest.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "headrace/core/text/text.h"
+#include "headrace/formats/data_notes.h"
+#include "headrace/formats/dataset/manifest.h"
+#include "headrace/formats/opening/patterns.h"
+#include "headrace/formats/opening/shards.h"
+#include "headrace/formats/with_metadata.h"
+#include "headrace/formats/writer.h"
+
+namespace headrace {
+namespace {
+
+constexpr uint64_t kMostOfManifests = uint64_t{4} << 20;  // bytes, of all for these data: some 20,000 shards
+constexpr size_t kMostGlobs = 1000;                       // of a pattern's braces
+constexpr size_t kNamedFiles = 3;
+constexpr std::string_view kByNames = ", by the names of the others";
+constexpr std::string_view kLmdbFile = "/data.mdb";  // a shard of LMDB is a folder
+
+// A manifest, and which of the files it speaks of.
+struct Speaker {
+  std::string path, folder;  // the manifest's own; of the shards
+  Manifest manifest;
+  std::unordered_map<std::string_view, size_t> by_name;  // in its shards
+  std::vector<const SourceFile*> found;                  // for each of its shards; null: not there
+  bool is_of_one = false;                                // of one file or folder, whatever that is called now
+  uint64_t strangers = 0;  // in a folder that is read, and it knows nothing of them
+
+  std::optional<size_t> entry_of(std::string_view name) const {
+    const auto entry = by_name.find(name);
+    return entry == by_name.end() ? std::nullopt : std::optional(entry->second);
+  }
+  bool knows_none() const {
+    return !is_of_one && std::ranges::all_of(found, [](const SourceFile* file) { return file == nullptr; });
+  }
+};
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+}
+std::string path_in(const std::string& folder, std::string_view name) {
+  return folder == "." ? std::string(name) : folder + (folder.ends_with('/') ? "" : "/") + std::string(name);
+}
+std::string_view last_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+std::string shard_of(const std::string& file) {
+  return file.ends_with(kLmdbFile) ? file.substr(0, file.size() - kLmdbFile.size()) : file;
+}
+std::string own_manifest_of(const std::string& file) {
+  return file.ends_with(kLmdbFile) ? path_in(folder_of(file), kManifestName)
+                                   : file + "." + std::string(kManifestName);
+}
+
+bool is_plain_name(std::string_view name) {
+  const auto is_odd = [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20; };
+  return !name.empty() && std::ranges::none_of(name, is_odd);
+}
+
+// Looks for manifests, each once.
+class Speakers {
+ public:
+  Speakers(Store& store, const FormatInfo& format) : store_(store), format_(format) {}
+
+  Speaker* at(const std::string& path) {
+    const auto known = by_path_.find(path);
+    if (known != by_path_.end()) return known->second ? &*known->second : nullptr;
+    std::optional<Speaker>& made = by_path_[path];
+    made = load(path);
+    if (!made) return nullptr;
+    for (size_t i = 0; i < made->manifest.shards.size(); ++i)
+      made->by_name.emplace(made->manifest.shards[i].name, i);
+    if (made->by_name.size() == made->manifest.shards.size()) return &*made;
+    made.reset();
+    unheard_[path] = "wants each shard once";
+    return nullptr;
+  }
+  // Why the manifest at this path, which is there, is not heard; "" where it is, or there is none.
+  std::string unheard(const std::string& path) const {
+    const auto why = unheard_.find(path);
+    return why == unheard_.end() ? "" : in_quotes(path) + " is not heard: " + why->second;
+  }
+  // Those that speak of something.
+  std::vector<Speaker*> all() {
+    std::vector<Speaker*> out;
+    for (auto& [path, speaker] : by_path_)
+      if (speaker && (!speaker->knows_none() || speaker->strangers > 0)) out.push_back(&*speaker);
+    return out;
+  }
+
+ private:
+  std::optional<Speaker> load(const std::string& path) {
+    auto manifest = read_manifest(store_, path, left_);
+    if (manifest.status().code() == Code::not_found) return std::nullopt;
+    const auto is_odd = [](const ShardEntry& shard) { return !is_plain_name(shard.name); };
+    if (!manifest.ok())
+      unheard_[path] = manifest.status().text();
+    else if (manifest->format != format_.name)
+      unheard_[path] = "it is of " + in_quotes(manifest->format.substr(0, 100)) + ", and these are read as " +
+                       in_quotes(format_.name);
+    else if (std::ranges::any_of(manifest->shards, is_odd))
+      unheard_[path] = "wants plain names of shards";
+    if (unheard_.contains(path)) return std::nullopt;
+    Speaker out{path, folder_of(path), *std::move(manifest)};
+    out.found.resize(out.manifest.shards.size());
+    return out;
+  }
+
+  Store& store_;
+  const FormatInfo& format_;
+  uint64_t left_ = kMostOfManifests;
+  std::map<std::string, std::optional<Speaker>> by_path_;  // nothing: there is none
+  std::map<std::string, std::string> unheard_;             // why, of those that are there
+};
+
+const SourceFile kSomeFolder;  // a shard that is one, of whose files nothing is asked
+
+// What speaks of a folder that is data as such.
+bool find_of_folder(Speakers& speakers, const std::string& path) {
+  Speaker* inside = speakers.at(path_in(path, kManifestName));
+  if (inside) return inside->is_of_one = true;
+  if (path.find('/') == std::string::npos) return false;
+  Speaker* set = speakers.at(path_in(folder_of(path), kManifestName));
+  const auto entry = set ? set->entry_of(last_name(path)) : std::nullopt;
+  if (entry) set->found[*entry] = &kSomeFolder;
+  return entry.has_value();
+}
+
+// Of files: whether each has one that knows it. Of several that have theirs beside them the first has one.
+bool find_of_files(Speakers& speakers, const std::vector<SourceFile>& files, const std::string& read_folder) {
+  bool all = true, look_beside = true;
+  for (const SourceFile& file : files) {
+    Speaker* own = look_beside ? speakers.at(own_manifest_of(file.path)) : nullptr;
+    look_beside = own != nullptr;
+    if (own && own->manifest.shards.size() == 1) {
+      own->is_of_one = true, own->found[0] = &file;
+      continue;
+    }
+    const std::string shard = shard_of(file.path), folder = folder_of(shard);
+    Speaker* set = speakers.at(path_in(folder, kManifestName));
+    if (const auto entry = set ? set->entry_of(last_name(shard)) : std::nullopt)
+      set->found[*entry] = &file;
+    else if (set && folder == read_folder)
+      ++set->strangers;
+    else
+      all = false;
+  }
+  return all;
+}
+
+// Whether a path is among those that were given: below a folder, or as a pattern says. `files` are there.
+IsAsked asked(const std::vector<std::string>& given, const std::vector<std::string>& files) {
+  const std::unordered_set<std::string_view> plain(files.begin(), files.end());
+  std::vector<std::string> folders, globs;
+  for (const std::string& path : given) {
+    if (plain.contains(path)) continue;  // nothing is below it
+    folders.push_back(without_slashes(path) + (path == "/" ? "" : "/"));
+    const auto written_out = expand_braces(path);
+    if (is_pattern(path) && written_out.ok() && written_out->size() + globs.size() <= kMostGlobs)
+      globs.insert(globs.end(), written_out->begin(), written_out->end());
+  }
+  return [folders = std::move(folders), globs = std::move(globs)](const std::string& path) {
+    return std::ranges::any_of(
+               folders, [&](const std::string& one) { return one == "./" || path.starts_with(one); }) ||
+           std::ranges::any_of(globs, [&](const std::string& glob) { return matches_path(path, glob); });
+  };
+}
+
+bool has_its_size(const SourceFile& file, const ShardEntry& entry) {
+  const bool is_of_folder = file.path.ends_with(kLmdbFile);  // where locks may have come and gone
+  return is_of_folder ? file.size > 0 && file.size <= entry.bytes : file.size == entry.bytes;
+}
+
+// Whether what it says of reading is of the bytes that are there now: another tool may have written them. A
+// file that was cut is still the one that was written, beside others that are.
+bool is_believed(const Speaker& speaker) {
+  if (speaker.strangers > 0) return false;
+  bool has_files = false, has_whole = false;
+  for (size_t i = 0; i < speaker.found.size(); ++i) {
+    const SourceFile* file = speaker.found[i];
+    if (!file || file == &kSomeFolder) continue;
+    const ShardEntry& entry = speaker.manifest.shards[i];
+    if (file->size > entry.bytes) return false;
+    has_files = true, has_whole = has_whole || has_its_size(*file, entry);
+  }
+  return has_whole || !has_files;
+}
+
+// Whether its options are those that the writer of its format says of such data: nobody else's.
+bool is_of_writer(const Manifest& manifest) {
+  const WriterInfo* writer = find_writer(manifest.format);
+  if (manifest.read_with.is_null()) return true;
+  if (!writer || !writer->read_with) return false;
+  WriteRequest request;
+  request.options = manifest.options.object() ? manifest.options : Value(Value::Object());
+  request.schema = manifest.schema;
+  request.metadata = manifest.metadata.object() ? manifest.metadata : Value(Value::Object());
+  return writer->read_with(request) == manifest.read_with;
+}
+
+// Whether anything in it would be heard of reading.
+bool says_how(const Manifest& manifest) {
+  const Value* classes = manifest.metadata.find("classes");
+  return (manifest.read_with.object() && !manifest.read_with.object()->empty()) || classes;
+}
+
+// `names`: the first of them.
+std::string lost_text(std::span<const std::string> names, uint64_t missing, uint64_t samples,
+                      const Manifest& manifest, const std::string& path) {
+  return missing_text(names, missing, manifest.shards.size()) + ", and with " +
+         (missing == 1 ? "it " : "them ") + std::to_string(samples) + " of " +
+         std::to_string(manifest.samples()) + " samples, as " + in_quotes(path) + " says";
+}
+
+std::string missing_of(const Speaker& speaker, const IsAsked& is_asked) {
+  if (speaker.is_of_one || speaker.knows_none()) return {};
+  std::vector<std::string> names;
+  uint64_t missing = 0, samples = 0;
+  for (size_t i = 0; i < speaker.found.size(); ++i) {
+    const ShardEntry& entry = speaker.manifest.shards[i];
+    const std::string path = path_in(speaker.folder, entry.name);
+    if (speaker.found[i] || !(is_asked(path) || is_asked(path + std::string(kLmdbFile)))) continue;
+    ++missing, samples += entry.samples;
+    if (missing <= kNamedFiles + 1) names.push_back(path);
+  }
+  return missing == 0 ? "" : lost_text(names, missing, samples, speaker.manifest, speaker.path);
+}
+
+uint64_t samples_there(const Speaker& speaker) {
+  if (speaker.is_of_one || speaker.knows_none()) return speaker.manifest.samples();
+  uint64_t out = 0;
+  for (size_t i = 0; i < speaker.found.size(); ++i)
+    if (speaker.found[i]) out += speaker.manifest.shards[i].samples;
+  return out;
+}
+
+// The folders in a folder that is read as one, as far as they are shards: they say how many they are.
+std::vector<std::string> folders_in(const Listing& listing, const std::string& place) {
+  std::vector<std::string> out;
+  std::unordered_set<std::string_view> seen;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view file = listing.files[i];
+    const std::string_view name = file.substr(0, file.find('/'));
+    if (name.size() == file.size() || !seen.insert(name).second) continue;
+    out.push_back(path_in(place, name));
+    if (!says_how_many(out.back())) return {};
+  }
+  return out;
+}
+
+// As missing_of(), of such folders.
+std::string missing_folders(const std::vector<std::string>& folders, const Speaker& inside) {
+  const std::unordered_set<std::string_view> there(folders.begin(), folders.end());
+  std::vector<std::string> missing;
+  uint64_t samples = 0;
+  for (const ShardEntry& one : inside.manifest.shards) {
+    std::string path = path_in(inside.folder, one.name);
+    if (!there.contains(path)) missing.push_back(std::move(path)), samples += one.samples;
+  }
+  const bool is_known = missing.size() < inside.manifest.shards.size();
+  if (is_known && !missing.empty())
+    return lost_text(missing, missing.size(), samples, inside.manifest, inside.path);
+  std::string by_names = is_known ? "" : missing_shards(folders);
+  return by_names.empty() ? "" : by_names + std::string(kByNames);
+}
+
+// Adds to a list of names in which few are shown.
+void add_name(std::string text, size_t& shown, std::string& out) {
+  if (++shown <= kNamedFiles)
+    out += (out.empty() ? "" : ", ") + std::move(text);
+  else if (shown == kNamedFiles + 1)
+    out += ", …";
+}
+
+std::string empty_files(const std::vector<SourceFile>& files) {
+  size_t empty = 0;
+  std::string names;
+  if (files.size() > 1)
+    for (const SourceFile& file : files)
+      if (file.size == 0) add_name(in_quotes(file.path), empty, names);
+  return empty == 0 ? ""
+                    : std::to_string(empty) + " of " + std::to_string(files.size()) + " files " +
+                          (empty == 1 ? "is" : "are") + " empty: " + names;
+}
+
+// Options that leave as many samples as there are.
+bool keeps_number(std::string_view option) {
+  constexpr std::string_view all[] = {"columns", "defaults", "dtypes", "fields", "key", "nulls", "verify"};
+  return std::ranges::find(all, option) != std::end(all);
+}
+
+}  // namespace
+
+ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const Probe& looked,
+                                 const std::vector<std::string>& given)
+    : format_(format), num_files_(looked.files.size()) {
+  Speakers speakers(store, format);
+  const std::string place = without_slashes(looked.path);
+  const bool all_known =
+      looked.files.empty() ? find_of_folder(speakers, place) : find_of_files(speakers, looked.files, place);
+  const std::vector<Speaker*> all = speakers.all();
+  std::vector<std::string> paths;
+  for (const SourceFile& file : looked.files) paths.push_back(file.path);
+  if (paths.empty() && looked.listing) paths = folders_in(*looked.listing, place);
+  const IsAsked is_asked = asked(given, paths);
+  for (const std::string& path : {path_in(place, kManifestName), own_manifest_of(place)})
+    if (std::string why = speakers.unheard(path); !why.empty()) notes_.push_back(std::move(why));
+  if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
+  if (all.empty()) {
+    numbered_ = missing_shards(paths, is_asked);
+    empty_ = empty_files(looked.files);
+    return;
+  }
+  if (looked.files.empty()) missing_ = missing_folders(paths, *all[0]);
+  bool is_heard = all_known;
+  size_t odd = 0;
+  for (const Speaker* speaker : all) {
+    is_heard = is_heard && is_believed(*speaker) && is_of_writer(speaker->manifest) &&
+               speaker->manifest.read_with == all[0]->manifest.read_with &&
+               speaker->manifest.metadata == all[0]->manifest.metadata;
+    if (const std::string missing = missing_of(*speaker, is_asked); !missing.empty())
+      missing_ += (missing_.empty() ? "" : "; ") + missing;
+    samples_ += samples_there(*speaker);
+    for (size_t i = 0; i < speaker->found.size(); ++i)
+      if (const SourceFile* file = speaker->found[i];
+          file && file != &kSomeFolder && !has_its_size(*file, speaker->manifest.shards[i]))
+        add_name(in_quotes(file->path) + " of " + std::to_string(file->size) + " bytes", odd, odd_);
+  }
+  if (all_known)
+    speaker_ = all.size() == 1 ? in_quotes(all[0]->path) : std::to_string(all.size()) + " manifests";
+  if (is_heard)
+    read_with_ = all[0]->manifest.read_with, about_ = all[0]->manifest.metadata;
+  else if (std::ranges::any_of(all, [](const Speaker* one) { return says_how(one->manifest); }))
+    notes_.push_back(in_quotes(all[0]->path) +
+                     (all[0]->strangers > 0 || !all_known ? " does not know all of these files"
+                      : odd > 0                           ? " knows files of other sizes"
+                      : all.size() > 1                    ? " and others do not agree"
+                                                          : " has options that its writer does not give") +
+                     ": its dtypes, options and classes are not heard");
+}
+
+Value ManifestsBeside::options(const Value& given) const {
+  if (!read_with_.object() || !(given.is_null() || given.object())) return given;
+  Value out = given;
+  for (const auto& [key, value] : *read_with_.object()) {
+    const auto is_it = [&key = key](const OptionInfo& option) { return option.name == key; };
+    if (!given.find(key) && std::ranges::any_of(format_.options, is_it)) out.set(key, value);
+  }
+  return out;
+}
+
+SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std::string& note) const {
+  Value told{Value::Object()};
+  const bool is_file_a_sample = num_files_ >= source->size();
+  if (!missing_.empty()) told.set("missing", missing_);
+  if (!numbered_.empty() && !is_file_a_sample) told.set("missing", numbered_ + std::string(kByNames));
+  if (!empty_.empty()) told.set("empty", empty_);
+  const bool all_read = !given.object() || std::ranges::all_of(*given.object(), [&](const auto& option) {
+    const Value* usual = read_with_.find(option.first);
+    return keeps_number(option.first) || (usual && *usual == option.second);
+  });
+  const std::string sizes = odd_.empty() ? "" : "not of the size that was written: " + odd_;
+  if (!sizes.empty() && (speaker_.empty() || samples_ == source->size())) told.set("differs", sizes);
+  if (!speaker_.empty() && all_read && samples_ != source->size())
+    told.set("differs", speaker_ + " wants " + std::to_string(samples_) + " samples, got " +
+                            std::to_string(source->size()) + (sizes.empty() ? "" : "; " + sizes));
+  std::vector<std::string> notes = notes_;
+  if (!note.empty()) notes.push_back(note);
+  if (!several_.empty() && !is_file_a_sample)
+    notes.push_back(several_ + "; all are read as one, and one of them alone by its name");
+  if (told.object()->empty() && notes.empty() && !(about_.object() && !about_.object()->empty()))
+    return source;
+  Value metadata = source->metadata();
+  for (const auto& [key, value] : *told.object()) metadata.set(key, value);
+  for (std::string& one : notes) add_note(metadata, std::move(one));
+  add_about(about_, metadata);
+  return told_source(std::move(source), std::move(metadata));
+}
+
+}  // namespace headrace

@@ -1,0 +1,29 @@
+// The listing of a huge folder, remembered: 1.3 million names are walked once and then read from a sidecar.
+//
+// A remembered listing holds while every directory of it is unchanged, which costs one look at each directory
+// and none at the files. Small folders, and stores that are not persistent, are listed every time. Any thread
+// may call it.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "headrace/formats/index/sidecar.h"
+#include "headrace/io/store.h"
+
+namespace headrace {
+
+inline constexpr size_t kWorthRemembering = 20'000;  // files; below, the walk takes milliseconds
+
+// Store::list, or what it answered last time.
+Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const std::string& root);
+
+// A listing and when its walk began. The sidecar borrows from it. Back: nothing when the sections make no
+// sense.
+struct TimedListing {
+  Listing listing;
+  int64_t begun_ns = 0;  // since 1970, as FileInfo::changed_ns
+};
+Sidecar listing_to_sidecar(const TimedListing& timed);
+std::optional<TimedListing> listing_from_sidecar(const Sidecar& sidecar);
+
+}  // namespace headrace

@@ -1,0 +1,58 @@
+#include "headrace/formats/shard_names.h"
+
+#include <algorithm>
+#include <array>
+
+namespace headrace {
+namespace {
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string last_ending(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 || dot + 1 == name.size() ? "" : name.substr(dot);
+}
+
+}  // namespace
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
+std::optional<NumberedName> numbered(const std::string& name) {
+  for (size_t of = name.rfind("-of-"); of != std::string::npos && of > 0; of = name.rfind("-of-", of - 1)) {
+    const size_t dash = name.rfind('-', of - 1);
+    const size_t end = std::min(name.find_first_not_of("0123456789", of + 4), name.size());
+    if (dash == std::string::npos || !is_digits(std::string_view(name).substr(dash + 1, of - dash - 1)) ||
+        end == of + 4)
+      continue;
+    return NumberedName{name.substr(0, dash + 1), name.substr(dash + 1, of - dash - 1),
+                    name.substr(of + 4, end - of - 4), name.substr(end)};
+  }
+  return std::nullopt;
+}
+
+std::string without_number(const std::string& name) {
+  const auto parts = numbered(name);
+  return parts ? parts->before.substr(0, parts->before.size() - 1) + parts->after : name;
+}
+
+std::string shard_kind(std::string_view name) {
+  constexpr std::array<std::string_view, 7> packed{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};
+  std::string left = without_number(lower_case(name));
+  std::string ending = last_ending(left);
+  if (std::ranges::find(packed, ending) != packed.end()) {
+    left = without_number(left.substr(0, left.size() - ending.size()));
+    if (const std::string inner = last_ending(left); !inner.empty())
+      ending = inner;
+    else
+      ending = "";
+  }
+  return ending;
+}
+
+}  // namespace headrace

@@ -1,0 +1,25 @@
+// File names of numbered shards: "train-00012-of-00100.tfrecord.gz". Pure; any thread.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+// "train-00012-of-00100.x", in its parts.
+struct NumberedName {
+  std::string before, number, of, after;  // "train-", "00012", "00100", ".x"
+};
+// Nothing where the name has no number.
+std::optional<NumberedName> numbered(const std::string& name);
+// "train.x"; the same when it has no number.
+std::string without_number(const std::string& name);
+
+// What kind of shard a name speaks of: its ending without that of a compression and without
+// "-00012-of-00100", in lower case; "" when there is none. ".tfrecord" of "x.tfrecord-00000-of-00010",
+// "train-00001-of-00002.tfrecord.gz".
+std::string shard_kind(std::string_view name);
+
+std::string lower_case(std::string_view text);  // of ASCII letters
+
+}  // namespace headrace

@@ -1,0 +1,251 @@
+#include "headrace/graph/explain/notes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "headrace/core/byte_size.h"
+#include "headrace/formats/data_notes.h"
+#include "headrace/formats/endings.h"
+#include "headrace/graph/walk_nodes.h"
+
+namespace headrace {
+namespace {
+
+void note(const std::string& text, std::vector<std::string>& out) {
+  if (std::ranges::find(out, text) == out.end()) out.push_back(text);
+}
+
+constexpr uint64_t kManyRows = 1000;  // of a block: more are not counted
+constexpr uint64_t kManyBlocks = 10'000;
+constexpr size_t kManyNames = 200;  // characters
+
+uint64_t rows_of_first_block(const Source& source) {
+  uint64_t rows = 0;
+  while (rows < std::min(source.size(), kManyRows) && source.place(rows).block == source.place(0).block)
+    ++rows;
+  return rows;
+}
+
+uint64_t blocks_of(const Source& source) {
+  uint64_t blocks = 0;
+  for (uint64_t i = 0; i < source.size() && blocks < kManyBlocks; ++blocks) {
+    const Lot lot = source.lot(i);
+    blocks += lot.blocks - 1, i = lot.end;
+  }
+  return blocks;
+}
+
+// A source of blocks that hold many samples.
+struct ReadBlocks {
+  const Source& source;
+  uint64_t rows, blocks;        // of the first; of all: up to kManyRows and kManyBlocks
+  std::optional<double> bytes;  // of a block
+};
+
+std::vector<ReadBlocks> read_blocks(const Node& node, const KeptBlocks& kept) {
+  std::vector<ReadBlocks> out;
+  each_node(node, [&](const Node& one) {
+    const auto* read = one.as<Read>();
+    if (!read || read->source->resident() || lie_alone(*read->source)) return;
+    const Source& source = *read->source;
+    const uint64_t rows = rows_of_first_block(source);
+    if (rows < 2) return;
+    const uint64_t blocks = blocks_of(source);
+    const auto size = kept.sizes.find(&one);
+    std::optional<double> bytes;
+    if (size != kept.sizes.end())
+      bytes = size->second.bytes * static_cast<double>(blocks < kManyBlocks ? source.size() / blocks : rows);
+    out.push_back({source, rows, blocks, bytes});
+  });
+  return out;
+}
+
+std::string at_least(uint64_t count, uint64_t most) {
+  return (count < most ? "" : "at least ") + std::to_string(count);
+}
+
+// A permutation jumps from block to block, and of each that it opens it mostly wants one sample.
+void note_amplified_reads(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
+  for (const ReadBlocks& read : read_blocks(node, kept)) {
+    const auto blocks = static_cast<double>(read.blocks);
+    std::string how_many = "unless all blocks stay in memory, of which they may have " +
+                           byte_size_text(kept.bytes) + ", most samples";
+    if (read.bytes) {
+      const double stay = std::floor(kept.bytes / std::max(*read.bytes, 1.0));
+      if (stay >= blocks) continue;
+      const double alone = std::max(1.0, std::round(100 * (1 - stay / blocks)));
+      how_many = "of " + at_least(read.blocks, kManyBlocks) + " blocks " +
+                 std::to_string(static_cast<uint64_t>(stay)) + " stay in memory (" +
+                 byte_size_text(kept.bytes) + ", half of the budget), so that about " +
+                 std::to_string(static_cast<uint64_t>(alone)) + " of 100 samples";
+    }
+    note("shuffle permutes all samples, and a block of this data holds many (the first, at " +
+             read.source.where(0) + ", " + at_least(read.rows, kManyRows) + "): " + how_many +
+             " read and open a whole block for themselves alone; shuffle(blocks=) opens each once, and "
+             "shuffle(window=) reads them in order",
+         out);
+  }
+}
+
+void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlocks& kept,
+                                 std::vector<std::string>& out) {
+  for (const ReadBlocks& read : read_blocks(node, kept)) {
+    const uint64_t blocks = std::min(mixed, read.blocks);
+    if (!read.bytes || static_cast<double>(blocks) * *read.bytes <= kept.bytes) continue;
+    note("shuffle mixes " + std::to_string(blocks) + " blocks of about " + byte_size_text(*read.bytes) +
+             " (the first, at " + read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) +
+             " samples), and they may have " + byte_size_text(kept.bytes) +
+             ", half of the memory budget: some are read and opened again and again; fewer blocks= or a "
+             "larger "
+             "memory_budget= opens each once",
+         out);
+  }
+}
+
+void note_blocks(const Node& shuffle, const KeptBlocks& kept, std::vector<std::string>& out) {
+  const auto& kind = *shuffle.as<Shuffle>();
+  if (is_batched(*shuffle.input())) return;  // whose rows come together
+  if (kind.blocks > 0) note_blocks_that_do_not_fit(*shuffle.input(), kind.blocks, kept, out);
+  if (kind.window == 0 && kind.blocks == 0) note_amplified_reads(*shuffle.input(), kept, out);
+}
+
+// A folder of files that nobody takes for images is a class less, and other labels.
+void note_left_out_classes(const Source& source, std::vector<std::string>& out) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  const Value* folders = left_out ? left_out->find("folders") : nullptr;
+  if (!folders) return;
+  std::string names;
+  for (const Value& folder : *folders->list()) {
+    if (names.size() > kManyNames) {
+      names += ", …";
+      break;
+    }
+    names += (names.empty() ? "'" : ", '") + *folder.text() + "'";
+  }
+  note("no image was found in " + names +
+           ", which are no classes then: the files left out have the endings " +
+           endings_text(*left_out->find("endings")),
+       out);
+}
+
+bool reads_a_generator(const Node& node) {
+  return find_node(node, [](const Node& one) { return one.as<Generate>() != nullptr; });
+}
+
+// Draws below a cache are made once.
+void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
+  each_node(node, [&](const Node& one) {
+    const auto* map = one.as<Map>();
+    if (!map) return;
+    for (const Call& call : map->program.steps)
+      if (varies_by_epoch(call))
+        note(std::string(call.op->name()) +
+                 " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache "
+                 "to "
+                 "draw anew",
+             out);
+  });
+}
+
+// So is the order of what is joined below a cache.
+void note_frozen_orders(const Node& node, bool joined, std::vector<std::string>& out) {
+  const auto* shuffle = node.as<Shuffle>();
+  if (joined && shuffle)
+    note(
+        "shuffle stands before cache, with batch, window or zip between: the same samples stand in each "
+        "batch "
+        "in every epoch; put cache before batch to mix them anew",
+        out);
+  joined = joined || gathers(node) || node.as<Zip>();
+  for (const NodePtr& input : node.inputs) note_frozen_orders(*input, joined, out);
+}
+
+void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
+  for (const NodePtr& input : node.inputs) collect(*input, kept, out);
+  if (const auto* read = node.as<Read>()) {
+    note_left_out_classes(*read->source, out);
+    for (const std::string& one : notes_of(*read->source)) note(one, out);
+  }
+  if (node.as<Cache>()) {
+    note_frozen_draws(*node.input(), out);
+    note_frozen_orders(*node.input(), false, out);
+  }
+  const auto* shuffle = node.as<Shuffle>();
+  if (shuffle && is_batched(*node.input()))
+    note(
+        "shuffle stands after batch: whole batches change places, and the same samples stay together; put it "
+        "before batch to mix samples",
+        out);
+  if (shuffle && shuffle->seed == 0)
+    note(
+        "shuffle has seed 0, as when none is given: every run has the same orders; another seed= "
+        "chooses others",
+        out);
+  if (shuffle) note_blocks(node, kept, out);
+  const bool may_fail = program_of(node.kind) != nullptr;
+  if (may_fail && node.input()->as<OnError>() && !gathers(*node.input()->input()))
+    note("on_error stands before a " + std::string(kind_name(node.kind)) +
+             ": it answers what fails above it, not in what follows; put it after the verbs it is for",
+         out);
+  const auto* on_error = node.as<OnError>();
+  if (on_error && on_error->policy != OnErrorPolicy::raise && reads_a_generator(node))
+    note(
+        "on_error stands after from_generator: what the generator itself raises, or gives in another form, "
+        "ends "
+        "the run all the same; nothing comes after it",
+        out);
+  // Elsewhere it rises to the data, whatever verbs stand between.
+  if (node.as<Shard>() && !node.input()->indexed)
+    note(
+        "shard stands after a filter, unbatch, window shuffle, on_error(\"skip\") or another verb whose "
+        "elements "
+        "depend on those before: every rank reads and decodes everything and keeps its share; put shard "
+        "before "
+        "it if ranks may take different numbers of samples",
+        out);
+}
+
+}  // namespace
+
+bool is_batched(const Node& node) {
+  if (node.as<Batch>() || node.as<GroupBy>() || node.as<Window>()) return true;
+  if (node.inputs.empty() || node.as<Unbatch>() || node.as<Pack>()) return false;
+  return is_batched(*node.input());
+}
+
+std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
+  std::vector<std::string> out;
+  collect(*plan, kept, out);
+  return out;
+}
+
+std::vector<std::string> data_notes(const Node& plan) {
+  std::vector<std::string> out;
+  each_node(plan, [&](const Node& node) {
+    if (const auto* read = node.as<Read>())
+      for (std::string& one : notes_of(*read->source)) note(std::move(one), out);
+  });
+  return out;
+}
+
+std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
+  std::vector<std::string> out;
+  // All samples of the data come, each by itself.
+  const auto is_plain = [](const Node& node) {
+    return node.as<Read>() || node.as<Map>() || node.as<OnError>() || node.as<Shard>() ||
+           node.as<Shuffle>() || node.as<Concatenate>() || node.as<Interleave>() || node.as<Mix>() ||
+           node.as<Repeat>();
+  };
+  each_node(*plan, [&](const Node& node) {
+    if (find_node(node, [&](const Node& below) { return !is_plain(below); })) return;
+    const auto is_unknown = [&](const Node& below) {
+      return below.as<Read>() && !kept.sizes.contains(&below);
+    };
+    if (node.as<Shuffle>() && !find_node(node, is_unknown)) note_blocks(node, kept, out);
+  });
+  return out;
+}
+
+}  // namespace headrace

@@ -1,0 +1,395 @@
+#include "headrace/run/engine/executor.h"
+
+#include <algorithm>
+#include <array>
+
+#include "headrace/run/row_paths/level_body.h"
+#include "headrace/run/work/sample_body.h"
+
+namespace headrace {
+
+void hand_over(const Sample& sample, Pool& pool) {
+  std::array<const Buffer*, 32> blocks;  // rows often share one
+  size_t n = 0;
+  const auto add = [&](const BufferPtr& buffer) {
+    if (!buffer || (n > 0 && blocks[n - 1] == buffer.get())) return;
+    if (n == blocks.size()) pool.hand_over(blocks), n = 0;
+    blocks[n++] = buffer.get();
+  };
+  for (const Tensor& field : sample.fields) {
+    add(field.buffer);
+    if (!field.rows) continue;
+    for (const TextOwner& owner : field.rows->owners()) add(owner.buffer);
+    if (add(field.rows->memory()); field.rows->memory()) continue;
+    for (const Tensor& row : *field.rows) add(row.buffer);
+  }
+  if (n > 0) pool.hand_over(std::span(blocks).first(n));
+}
+
+Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool flexible)
+    : root_(std::move(root)),
+      pool_(std::move(pool)),
+      budget_(pool_->budget()),
+      ring_(ring),
+      headroom_(budget_),
+      flexible_(flexible) {
+  root_->stages(stages_);
+  bool are_samples = true;
+  for (size_t i = 0; i < stages_.size(); ++i) {
+    const Body& body = stages_[i]->body();
+    const auto* level = dynamic_cast<const LevelBody*>(&body);
+    const bool takes_one = dynamic_cast<const SampleBody*>(&body) != nullptr;
+    stages_[i]->set_number(static_cast<uint8_t>(std::min<size_t>(i, 255)),
+                           level || (are_samples && takes_one));
+    are_samples = are_samples && (level ? !level->makes_batches() : takes_one);
+    if (!flexible) stages_[i]->body().take_fewer(0);  // no more is made ahead than was asked for
+  }
+  std::vector<Stage*> feeding;
+  for (Stage* stage : stages_) {
+    stage->stages(feeding);
+    feeding.pop_back();  // itself
+  }
+  for (const Stage* stage : stages_)
+    if (std::ranges::find(feeding, stage) == feeding.end()) last_.push_back(stage);
+}
+
+void Executor::start(uint64_t epoch) {
+  std::lock_guard lock(mutex_);
+  broken_ = {}, tight_ = false;
+  num_handed_ = 0, handed_all_ = false;
+  root_->start(epoch, 0);
+  remember();
+}
+
+void Executor::remember() {
+  if (!remembers_) return;
+  before_.swap(after_), after_.clear();
+  root_->save(after_);
+}
+
+bool Executor::restore(const Cursor& cursor) {
+  std::lock_guard lock(mutex_);
+  CursorReader reader(cursor);
+  root_->restore(reader);
+  remember();
+  return reader.ok();
+}
+
+Executor::Handed Executor::handed(bool without_last) const {
+  std::lock_guard lock(mutex_);
+  if (without_last && num_handed_ > 0) return {num_handed_ - 1, false, before_};
+  Handed out{num_handed_, handed_all_, {}};
+  root_->save(out.cursor);
+  return out;
+}
+
+uint64_t Executor::num_handed() const {
+  std::lock_guard lock(mutex_);
+  return num_handed_;
+}
+
+size_t Executor::in_flight() const {
+  std::lock_guard lock(mutex_);
+  size_t n = 0;
+  for (const Stage* stage : stages_) n += stage->in_flight();
+  return n;
+}
+
+bool Executor::gives(const Stage& stage) const { return std::ranges::find(last_, &stage) != last_.end(); }
+
+Executor::Phases Executor::phases() const {
+  Phases out{.io_running = reading_, .cpu_running = running_ - reading_};
+  for (const Stage* stage : stages_)
+    out.io_queued += stage->num_runnable(true), out.cpu_queued += stage->num_runnable(false);
+  for (const Stage* stage : last_) out.ready += stage->num_done();
+  return out;
+}
+
+template <class F> void Executor::guarded(F&& step) {
+  try {
+    step();
+  } catch (const std::exception& e) {
+    broken_ = internal_error(std::string("the run stopped: ") + e.what());
+  }
+}
+
+// Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its
+// end, which those after it must hear of, or when another one may take in work.
+void Executor::pump() {
+  open_.clear();
+  root_->open_stages(open_);
+  bool again = true;
+  while (again) {
+    again = starved_ = false;
+    for (auto it = open_.rbegin(); it != open_.rend() && !starved_; ++it) {
+      // What it and those before it would take is what the hungry part waits for.
+      if (hungry_ && hungry_->stage == *it) break;
+      if (!may_work(**it)) continue;
+      const bool had_ended = (*it)->ended();
+      Stage::Admitted admitted;
+      while ((admitted = admit(**it)) == Stage::Admitted::yes)
+        if ((*it)->ended()) break;
+      starved_ = admitted == Stage::Admitted::no_memory;
+      times_starved_ += starved_ ? 1 : 0;
+      again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
+    }
+    opened_.clear();
+    root_->open_stages(opened_);
+    again = again || opened_ != open_;
+    open_.swap(opened_);
+  }
+}
+
+Stage::Admitted Executor::admit(Stage& stage) {
+  const size_t ring = flexible_ ? stage.ring_of(ring_, budget_) : ring_;
+  const Stage::Admitted admitted = stage.admit(ring, *pool_, headroom_.bytes());
+  if (admitted == Stage::Admitted::yes) headroom_.admitted();
+  return admitted;
+}
+
+bool Executor::take_locked(Duty duty, Work& work) {
+  bool took = false;
+  guarded([&] { took = broken_.ok() && take_any(duty, work); });
+  if (took && work.io) ++reading_;
+  return took;
+}
+
+bool Executor::take_any(Duty duty, Work& work) {
+  // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
+  if (hungry_ && (hungry_->ticket->dropped || !may_work(*hungry_->stage))) hungry_.reset();
+  if (hungry_ && !is_turn_of(duty)) return false;
+  pump();
+  if (hungry_) {
+    if (hungry_->io == (duty == Duty::io))
+      hungry_->stage->take_this(*hungry_, work);
+    else
+      hungry_->stage->take(false, work);
+    work.alone = true;
+    consumer_took_ = false;
+    ++running_;
+    return true;
+  }
+  if (duty == Duty::io && reads_enough()) {
+    ++times_starved_;
+    return false;
+  }
+  for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
+    if (may_work(**it) && (*it)->take(duty == Duty::io, work)) {
+      ++running_;
+      return true;
+    }
+  return false;
+}
+
+// Ahead of what runs, that is: for the oldest ticket nothing is enough, for those behind it may run in vain.
+bool Executor::reads_enough() const {
+  if (running_ == 0) return false;
+  const bool is_enough = pool_->in_use(Use::encoded) > pool_->budget() / 2 ||
+                         pool_->in_use() + headroom_.bytes() / 2 > pool_->budget();
+  return is_enough && std::ranges::none_of(stages_, [&](Stage* stage) {
+           return may_work(*stage) && stage->reads_for_front();
+         });
+}
+
+// While a part is hungry: its own turn comes when nothing runs. Before a hungry read, parts that have their
+// bytes already and are not younger get rid of them.
+bool Executor::is_turn_of(Duty duty) const {
+  const bool others_first = hungry_->io && hungry_->stage->has_ready(hungry_->ticket->serial);
+  return running_ == 0 && !awaits_consumer_ && (hungry_->io && !others_first) == (duty == Duty::io);
+}
+
+bool Executor::has_work(Duty duty) const {
+  if (!broken_.ok()) return false;
+  if (hungry_ && !hungry_->ticket->dropped && may_work(*hungry_->stage)) return is_turn_of(duty);
+  if (duty == Duty::io && reads_enough()) return false;
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [&](Stage* stage) { return may_work(*stage) && stage->has_runnable(duty == Duty::io); });
+}
+
+// Whether the consumer waits for this stage, or for one that waits for it. Of the branches of a zip or mix it
+// is one at a time.
+bool Executor::is_waited_for(const Stage& stage) const {
+  const Stage* next = root_->giving();
+  while (next && next != &stage) next = next->feeding();
+  return next != nullptr;
+}
+
+// When memory does not suffice for all branches, others pause until the consumer has taken something.
+bool Executor::may_work(const Stage& stage) const { return !tight_ || is_waited_for(stage); }
+
+bool Executor::drop_all_not_waited_for() {
+  bool any = false;
+  for (Stage* stage : stages_)
+    if (!is_waited_for(*stage)) any = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || any;
+  tight_ = tight_ || any;
+  return any;
+}
+
+// Something to take, or a state in which nobody else can move: a batch that finds no memory.
+bool Executor::has_news() const {
+  if (!broken_.ok()) return true;
+  Stage* giving = root_->giving();
+  if (!giving || giving->has_output()) return true;
+  return running_ == 0 && !has_work(Duty::cpu) && !has_work(Duty::io);
+}
+
+size_t Executor::scratch_to_keep(size_t workers) const {
+  constexpr size_t kMost = size_t{8} << 20, kShare = 16;  // of the budget, at most, for all of them
+  return std::min(kMost, pool_->budget() / kShare / std::max<size_t>(1, workers));
+}
+
+bool Executor::has_many_news() const {
+  Stage* giving = root_->giving();
+  return !broken_.ok() || !giving || giving->has_some();
+}
+
+bool Executor::has_plenty() const {
+  Stage* giving = flexible_ ? root_->giving() : nullptr;
+  return giving && giving->has_plenty() && broken_.ok() && !hungry_;
+}
+
+bool Executor::take(Duty duty, Work& work) {
+  std::lock_guard lock(mutex_);
+  return take_locked(duty, work);
+}
+
+void Executor::finish(Work& work) {
+  std::lock_guard lock(mutex_);
+  finish_locked(work);
+}
+
+void Executor::finish_locked(Work& work) {
+  --running_;
+  if (work.io) --reading_;
+  guarded([&] { settle(work); });
+}
+
+void Executor::settle(Work& work) {
+  const bool no_memory = work.result.status.code() == Code::exhausted;
+  if (no_memory && !work.ticket->dropped) {
+    if (work.stage->split(work.ticket)) {
+      work.ticket.reset();
+      return pump();
+    }
+    if (answer_hunger(work)) return;
+  }
+  if (hungry_ && hungry_->ticket == work.ticket && hungry_->part == work.part) hungry_.reset();
+  work.stage->finish(work);
+  work.ticket.reset();
+}
+
+// A part found the pool empty. What runs beside it will give memory back, or has done so just now; then bytes
+// read ahead can go, then younger tickets, then the consumer can take what is ready. Only when all that is
+// gone the part is too large.
+bool Executor::answer_hunger(Work& work) {
+  ++times_starved_;
+  headroom_.was_short();
+  bool retry = true;
+  awaits_consumer_ = false;
+  if (running_ == 0 && work.alone && !consumer_took_ && work.stage->drop_fetched() == 0 &&
+      !work.stage->drop_younger(work.ticket.get())) {
+    Stage* giving = root_->giving();  // no other stage is drained by the consumer itself
+    awaits_consumer_ = giving && giving->has_output();
+    bool others = !work.stage->is_front(*work.ticket);
+    bool downstream = false, paused = false, freed = false;
+    if (!is_waited_for(*work.stage)) {
+      tight_ = paused = true;
+      work.stage->drop_younger(nullptr);
+    } else if (drop_all_not_waited_for()) {
+      paused = true;
+    }
+    for (Stage* stage : stages_) {
+      if (stage == work.stage)
+        downstream = true;
+      else if (paused || !is_waited_for(*stage))
+        continue;
+      else if (downstream)
+        others = others || stage->has_runnable() || stage->has_output();
+      else
+        freed = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || freed;
+    }
+    if (!awaits_consumer_ && !others && !paused && !freed) {
+      freed = has_last_resort();
+      if (!freed) return false;
+    }
+    retry = awaits_consumer_ || paused || freed;
+  }
+  work.result = {};
+  work.stage->give_back(work);
+  const bool oldest =
+      !hungry_ || hungry_->stage != work.stage || hungry_->ticket->serial >= work.ticket->serial;
+  if (!retry)
+    hungry_.reset();
+  else if (oldest)
+    hungry_ = work;
+  work.ticket.reset();
+  return true;
+}
+
+Pull Executor::poll_locked(Sample& out, Status& failure) {
+  Pull pulled = Pull::error;
+  guarded([&] { pulled = poll_any(out, failure); });
+  if (broken_.ok()) return pulled;
+  failure = broken_;
+  return Pull::error;
+}
+
+Pull Executor::poll_any(Sample& out, Status& failure) {
+  pump();
+  Item item;
+  Pull pulled = root_->pull_one(item, failure);
+  // Another child may be under way after this, or the last one have come to its end: the consumer looks again
+  // himself, for nobody else would call him.
+  for (size_t tries = 0; pulled == Pull::wait && tries <= stages_.size(); ++tries) {
+    pump();
+    const Stage* giving = root_->giving();
+    if (!giving || !giving->has_output()) break;
+    pulled = root_->pull_one(item, failure);
+  }
+  if (pulled == Pull::item) {
+    if (item.samples.empty()) {
+      failure = internal_error("an element without a sample");
+      return Pull::error;
+    }
+    out = std::move(item.samples[0]);
+    if (!item.is_alone)  // without room, too, the consumer must go on
+      for (Tensor& field : out.fields) (void)separate(field, *pool_);
+    given_ = item.given, ++num_handed_;
+    remember();
+    hand_over(out, *pool_);  // before anybody who waits for memory looks again
+    awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
+    pump();
+    return pulled;
+  }
+  handed_all_ = handed_all_ || pulled == Pull::end;
+  if (pulled != Pull::wait || running_ > 0) return pulled;
+  awaits_consumer_ = false;  // it came and found nothing
+  if (!starved_ || give_up_later_children()) return pulled;
+  if (std::all_of(stages_.begin(), stages_.end(), [](const Stage* stage) { return stage->empty(); })) {
+    if (has_last_resort()) {
+      pump();
+      return pulled;
+    }
+    const auto ledger = pool_->ledger();
+    failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
+                                          " bytes has no room for one batch beside the " +
+                                          std::to_string(ledger.in_use) +
+                                          " bytes in use; lower the batch size or raise memory_budget");
+    return Pull::error;
+  }
+  return pulled;
+}
+
+// The stage that gives finds no memory, and those that come after it hold some.
+bool Executor::give_up_later_children() {
+  const bool any = drop_all_not_waited_for();
+  if (any) pump();
+  return any;
+}
+
+Pull Executor::poll(Sample& out, Status& failure) {
+  std::lock_guard lock(mutex_);
+  return poll_locked(out, failure);
+}
+
+}  // namespace headrace

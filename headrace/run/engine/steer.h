@@ -1,0 +1,98 @@
+// Reads a run's gauges, shows them to the tuner at the end of each interval, and keeps what they said for the
+// report. It has no thread: whoever has worked looks whether an interval is over. Times are handed in,
+// so that a simulated run is steered by the same code.
+//
+// Guarded by the executor's mutex.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "headrace/core/value.h"
+#include "headrace/run/engine/executor.h"
+#include "headrace/run/engine/team.h"
+#include "headrace/tune/tuner.h"
+
+namespace headrace {
+
+class Steer {
+ public:
+  // CPU time of the whole process, and of all processes; null: of no use, as in simulated time. And how much
+  // may be had a second; 0: that of all cores. `cores`: those that `machine_ns` tells of.
+  struct CpuTimes {
+    uint64_t (*process_ns)() = nullptr;
+    uint64_t (*machine_ns)() = nullptr;
+    double usable = 0;
+    size_t cores = 0;
+  };
+  // `batched`: a sample is a row of an element.
+  Steer(Settings start, SettingLimits limits, size_t cores, bool batched, CpuTimes cpu_times);
+
+  // An iteration begins or ends.
+  void begin(uint64_t now, const Executor& executor, const Team& team);
+  void end(uint64_t now, const Executor& executor, const Team& team);
+
+  // Somebody had this in hands for so long; before the executor hears of it.
+  void worked(const Work& work, uint64_t occupied_ns, const Executor& executor);
+  void delivered(const Sample& element) { ++now_.elements, now_.samples += samples_of(element); }
+  void consumer_waits(uint64_t since) { waits_since_ = since; }
+  void consumer_waited(uint64_t until);
+  // Over all iterations.
+  uint64_t waited_ns(uint64_t now) const;
+
+  // Settings to go on with, when an interval is over and the tuner wants others.
+  std::optional<Settings> look(uint64_t now, const Executor& executor, const Team& team);
+
+  const Settings& settings() const { return tuner_.settings(); }
+  const Tuner& tuner() const { return tuner_; }
+  size_t cores() const { return cores_; }
+  // The last while under the settings there are.
+  Gauge lately(uint64_t now, const Executor& executor, const Team& team) const;
+  // Of the report. `alone`: the worker there is is the caller.
+  Value history(bool alone) const;
+  Value decisions() const;  // of the report
+
+ private:
+  struct Sums {
+    uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
+    uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, process = 0, in_python = 0, reading = 0,
+             reading_cpu = 0, reading_lacked = 0, reading_in_python = 0;
+    uint64_t reads = 0, bytes = 0, starved = 0;
+  };
+  struct Moment {
+    double at_s = 0;
+    Gauge gauge;
+  };
+  uint64_t samples_of(const Sample& element) const;
+  Sums sums(uint64_t now, const Executor& executor, const Team& team) const;
+  Gauge gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const;
+  Gauge close_interval(uint64_t now, const Sums& sums_now, const Executor& executor);
+  void remember(const Gauge& gauge);
+  void look_at_others(uint64_t now);
+  bool is_over(uint64_t ns) const;
+  bool is_pause(uint64_t quiet_ns, uint64_t waited_ns);
+  void begin_anew(uint64_t now, const Executor& executor, const Team& team);
+
+  Tuner tuner_;
+  size_t cores_;
+  bool batched_;
+  CpuTimes cpu_times_;
+  Sums now_, then_, at_end_;  // counted here, at the interval's beginning, and when the last iteration ended
+  uint64_t began_ns_ = 0;     // of the interval
+  uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
+  uint64_t checked_ns_ = 0;   // when it was last asked whether it is over
+  uint64_t waited_then_ = 0;  // how long the consumer had waited by then
+  uint64_t usual_step_ns_ = 0;
+  uint64_t waits_since_ = 0;  // of a consumer who does; 0: none does
+  double at_s_ = 0;           // run so far, without pauses
+  bool under_way_ = false;
+  struct {
+    uint64_t at_ns = 0, process_ns = 0, machine_ns = 0;
+    double cores = -1;
+    uint64_t next_ns = 0;  // not before that again
+  } others_;               // when it was looked last what other processes use, and what they did
+  Gauge lately_, older_;
+  std::vector<Moment> history_;
+  size_t in_last_ = 0, per_moment_ = 1;  // intervals in the last moment, and in each
+};
+
+}  // namespace headrace

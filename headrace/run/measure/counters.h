@@ -1,0 +1,70 @@
+// What a run counts: calls, CPU time and bytes of every operator. Each worker owns one Counters and nobody
+// else writes it; a report adds them up.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headrace/run/measure/sample_costs.h"
+#include "headrace/run/measure/counter.h"
+
+namespace headrace {
+
+// An operator of the user. One that a rewrite made part of another is timed there.
+struct ReportedOp {
+  std::string name;
+  std::string within;  // name of the other, or nothing
+};
+
+// How many images each decoder took, by its name.
+class DecoderTallies {
+ public:
+  void add(std::string_view decoder) {
+    for (One& one : all_) {
+      const char* name = one.name.load(std::memory_order_relaxed);
+      if (name && name != decoder) continue;
+      if (!name) one.name.store(decoder.data(), std::memory_order_relaxed);
+      return one.images.add(1);
+    }
+  }
+  template <class F> void each(F&& f) const {
+    for (const One& one : all_)
+      if (const char* name = one.name.load(std::memory_order_relaxed)) f(name, one.images.get());
+  }
+
+ private:
+  struct One {
+    std::atomic<const char*> name = nullptr;  // of a literal
+    Tally images;
+  };
+  std::array<One, 12> all_;  // more than there are
+};
+
+struct OpTally {
+  Tally calls, timed_calls, timed_ns, bytes;
+  DecoderTallies decoders;
+};
+
+class Counters {
+ public:
+  explicit Counters(size_t operators, size_t stages = 0) : ops(operators), costs(stages) {}
+  std::vector<OpTally> ops;        // by ordinal
+  std::vector<SampleCosts> costs;  // by number of the stage
+  Tally parts, busy_ns;            // of workers
+  Tally core_wait_ns;              // ready to run, without a core
+  Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
+  Tally reading_cpu_ns, reading_core_wait_ns;  // of readers: what unpacks and checks, too
+  Tally reading_python_ns;                     // of their CPU time, in calls that made samples
+  Tally opened_again;                          // blocks that were dropped for want of memory
+};
+
+// CPU time of the calling thread, ns.
+uint64_t thread_cpu_ns();
+// Time that goes on, ns since some moment.
+uint64_t now_ns();
+inline double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+}  // namespace headrace

@@ -1,0 +1,37 @@
+// Samples by number, and their words when somebody asks: reports and traces keep numbers.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace headrace {
+
+class Source;
+struct LeafPlan;
+struct Position;
+struct Level;
+
+// A sample of a read.
+struct SampleRef {
+  uint32_t read = 0;  // ordinal of the read in the user's graph
+  uint64_t index = 0;
+  bool operator==(const SampleRef&) const = default;
+};
+
+// A sample as messages name it: "sample 17 of photos/cat/3.jpg"; of a batch or zip, "batch 3".
+std::string name_of(const Source& source, uint64_t index);
+std::string name_of(const LeafPlan& leaf, const Position& at);
+
+// What the samples of a pipeline are called. Immutable once filled; keeps the sources alive.
+class SampleNames {
+ public:
+  void add(const Level& level);
+  // As messages say it: "sample 17 of photos/cat/3.jpg".
+  std::string of(const SampleRef& sample) const;
+
+ private:
+  std::map<uint32_t, std::shared_ptr<const Source>> sources_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,264 @@
+#include "headrace/run/read/fetch.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "headrace/core/stop_flag.h"
+#include "headrace/io/file_map.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kMostRefused = 256;  // blocks that are known to find no room
+constexpr uint64_t kLittle =
+    256 << 10;                      // bytes: taken from the budget before it is known that they are there
+constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
+constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
+constexpr int kMostDropped = 8;                 // blocks, for one that is larger than they are
+constexpr uint64_t kAskEach = 32;               // so many looks at what is in memory, whether it still is
+
+// One file per sample or more: its descriptor is not worth keeping, nor is its block, unless samples share
+// one.
+bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
+bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fetcher::shares_blocks(source); }
+
+}  // namespace
+
+Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters,
+                                std::vector<Mapped>* seen) {
+  // A source without files answers each time it is asked: a user's __getitem__ may draw.
+  const bool keep = source.resident() || (source.num_files() > 0 && keeps_blocks(source));
+  if (!keep) return open(source, block, counters, nullptr);
+  const std::pair<const Source*, uint64_t> key(&source, block);
+  struct Opened {  // whatever ends it
+    Fetcher& fetcher;
+    const std::pair<const Source*, uint64_t>& key;
+    ~Opened() {
+      {
+        std::lock_guard lock(fetcher.mutex_);
+        fetcher.opening_.erase(std::ranges::find(fetcher.opening_, key));
+      }
+      fetcher.opened_.notify_all();
+    }
+  };
+  {
+    std::unique_lock lock(mutex_);
+    // A block of many rows is wanted by several at once where they lie in order. Whoever waits does so for
+    // one who waits for nobody.
+    while (true) {
+      if (BlockPtr kept = find_kept(source, block, seen)) return kept;
+      if (std::ranges::find(opening_, key) == opening_.end()) break;
+      opened_.wait(lock);
+    }
+    opening_.push_back(key);
+  }
+  const Opened at_the_end{*this, key};
+  return open_and_keep(source, block, counters, seen);
+}
+
+Result<BlockPtr> Fetcher::open_and_keep(const Source& source, uint64_t block, Counters& counters,
+                                        std::vector<Mapped>* seen) {
+  const size_t before = seen ? seen->size() : 0;
+  auto opened = open(source, block, counters, seen);
+  if (opened.status().code() == Code::exhausted && forget()) opened = open(source, block, counters, seen);
+  if (!opened.ok()) return opened;
+  std::vector<Mapped> mapped;
+  if (seen) mapped.assign(seen->begin() + static_cast<std::ptrdiff_t>(before), seen->end());
+  std::lock_guard lock(mutex_);
+  if (dropped_.erase({&source, block}) > 0) counters.opened_again.add(1);
+  add_kept({&source, block, *opened, std::move(mapped)});
+  const auto is_full = [&] { return pool_->in_use(Use::encoded) > most_kept(pool_->budget(), jumps_); };
+  if (kept_.size() > keeps_) drop_one_kept(false);
+  for (int i = 0; i < kMostDropped && is_full(); ++i) drop_one_kept(jumps_);
+  return opened;
+}
+
+BufferPtr Fetcher::copy(std::span<const std::byte> bytes) {
+  const MutableBufferPtr made = pool_->take(bytes.size(), Use::encoded);
+  if (made && !bytes.empty()) std::memcpy(made->mutable_data(), bytes.data(), bytes.size());
+  return made;
+}
+
+// Bytes that count in the budget as long as this lives.
+class Fetcher::Charge {
+ public:
+  explicit Charge(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
+  ~Charge() {
+    if (bytes_ > 0) pool_->uncharge(bytes_, Use::encoded);
+  }
+  Charge(Charge&& other) noexcept : pool_(std::move(other.pool_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Charge& operator=(Charge&&) = delete;
+  // So many from now on. False, and nothing changes, when there is no room for more.
+  bool set(size_t bytes) {
+    if (bytes > bytes_ && !pool_->charge(bytes - bytes_, Use::encoded)) return false;
+    if (bytes < bytes_) pool_->uncharge(bytes_ - bytes, Use::encoded);
+    bytes_ = bytes;
+    return true;
+  }
+
+ private:
+  std::shared_ptr<Pool> pool_;
+  size_t bytes_ = 0;
+};
+
+size_t Fetcher::refused_bytes(const Source& source, uint64_t block) {
+  std::lock_guard lock(mutex_);
+  const auto known = refused_.find({&source, block});
+  return known == refused_.end() ? 0 : known->second;
+}
+
+void Fetcher::note_refused(const Source& source, uint64_t block, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (refused_.size() >= kMostRefused) refused_.clear();  // they are made once more
+  refused_[{&source, block}] = bytes;
+}
+
+// The block with what it holds beside the buffers it was given on the budget, for as long as it lives.
+Result<BlockPtr> Fetcher::charged(const Source& source, uint64_t number, BlockPtr block, Charge charge) {
+  const size_t size = block->held_bytes();
+  if (!charge.set(size)) {
+    note_refused(source, number, size);
+    return over_budget(size, *pool_, "sample");
+  }
+  if (size == 0) return block;
+  const Block* value = block.get();
+  return BlockPtr(value, [block = std::move(block),
+                          charge = std::make_shared<Charge>(std::move(charge))](const Block*) mutable {
+    block.reset();
+    charge.reset();
+  });
+}
+
+Result<Source::Made> Fetcher::made(const Source& source, std::span<const uint64_t> indices,
+                                   Counters& counters) {
+  if (stop_ && stop_->raised()) return stopped();
+  Charge charge(pool_);
+  if (const size_t known = refused_bytes(source, indices[0]); !charge.set(known))
+    return over_budget(known, *pool_, "sample");
+  const uint64_t begin = now_ns(), cpu_begin = thread_cpu_ns();
+  Source::Made out = source.make(indices);
+  if (out.rows == 0) return out;
+  counters.reading_python_ns.add(thread_cpu_ns() - cpu_begin);
+  counters.io_ns.add(now_ns() - begin);
+  counters.io_reads.add(out.rows);
+  counters.io_bytes.add(out.block->held_bytes());
+  // Who is refused several may find room for one of them.
+  if (out.rows > 1 && !charge.set(out.block->held_bytes())) return made(source, indices.first(1), counters);
+  HEADRACE_ASSIGN(out.block, charged(source, indices[0], std::move(out.block), std::move(charge)));
+  return out;
+}
+
+Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& counters,
+                               std::vector<Mapped>* seen) {
+  Charge charge(pool_);
+  if (const size_t known = refused_bytes(source, block); !charge.set(known))
+    return over_budget(known, *pool_, "sample");
+  const auto opening = source.open(block);
+  std::vector<BufferPtr> bytes;
+  while (true) {
+    HEADRACE_ASSIGN(auto step, opening->advance(bytes));
+    if (auto* value = std::get_if<BlockPtr>(&step))
+      return charged(source, block, std::move(*value), std::move(charge));
+    bytes.clear();
+    for (const Extent& extent : std::get<std::vector<Extent>>(step)) {
+      HEADRACE_ASSIGN(BufferPtr buffer, read(source, extent, counters, seen));
+      bytes.push_back(std::move(buffer));
+    }
+  }
+}
+
+Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t ordinal) {
+  if (file_per_sample(source)) {
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_->open(source.file(ordinal)));
+    return std::shared_ptr<OpenFile>(std::move(opened));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    for (auto it = files_.begin(); it != files_.end(); ++it)
+      if (it->source == &source && it->ordinal == ordinal) {
+        files_.splice(files_.begin(), files_, it);
+        return files_.front().file;
+      }
+  }
+  HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_->open(source.file(ordinal)));
+  std::shared_ptr<OpenFile> shared = std::move(opened);
+  std::lock_guard lock(mutex_);
+  files_.push_front({&source, ordinal, shared});
+  if (files_.size() > kOpenFiles) files_.pop_back();
+  return shared;
+}
+
+// The map in which an extent of kMappable's lengths is to be looked at, now; null where to read it is better.
+std::shared_ptr<const FileMap> Fetcher::map_of_large(const std::shared_ptr<OpenFile>& file,
+                                                     const Extent& extent) {
+  std::shared_ptr<const FileMap> map = maps_.of(file);
+  if (!map || !map->covers(extent.offset, extent.length)) return nullptr;
+  const bool is_touched = map->is_touched(extent.offset, extent.length);
+  // What is on disk is read: so the kernel sees in which order, and reads ahead.
+  const bool asks = !is_touched || looks_.fetch_add(1, std::memory_order_relaxed) % kAskEach == 0;
+  if (asks && !file->is_cached(extent.offset + extent.length / 2)) {
+    if (is_touched) map->drop_pages();  // the kernel wanted the memory
+    return nullptr;
+  }
+  if (!is_touched) map->touch(extent.offset, extent.length);
+  return map;
+}
+
+// The bytes in a map, or null where to read them is better.
+Result<BufferPtr> Fetcher::look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
+                                std::vector<Mapped>& seen) {
+  if (!extent.mappable || !kMappable.has(extent.length)) return BufferPtr();
+  const std::shared_ptr<const FileMap> map = map_of_large(file, extent);
+  if (!map) return BufferPtr();
+  BufferPtr buffer = pool_->lend(map->bytes(extent.offset, extent.length), extent.length, map, Use::encoded);
+  if (!buffer) return over_budget(extent.length, *pool_, "sample");
+  seen.push_back({map, extent.offset, extent.length});
+  return buffer;
+}
+
+Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Counters& counters,
+                                std::vector<Mapped>* seen) {
+  const uint64_t begin = now_ns();
+  HEADRACE_ASSIGN(const std::shared_ptr<OpenFile> opened, file(source, extent.file));
+  if (stop_ && stop_->raised()) return stopped();
+  if (seen) {
+    HEADRACE_ASSIGN(BufferPtr looked, look(opened, extent, *seen));
+    if (looked) {
+      counters.io_reads.add(1);
+      counters.io_bytes.add(looked->size());
+      counters.io_ns.add(now_ns() - begin);
+      return looked;
+    }
+  }
+  // Little that ends beyond the file is told by the read itself, which saves a look at the file for each
+  // record.
+  const bool little = extent.length <= kLittle && extent.offset != kAtEnd;
+  uint64_t size = 0, offset = extent.offset;
+  if (!little) {
+    HEADRACE_ASSIGN(size, opened->size());
+    offset = extent.begin_in(size);
+  }
+  if (!little && (offset > size || (extent.length != kToEnd && extent.length > size - offset)))
+    return corrupt("wanted " + std::to_string(extent.length) + " bytes " +
+                   (extent.offset == kAtEnd ? "at the end" : "at " + std::to_string(offset)) +
+                   ", the file has " + std::to_string(size));
+  const uint64_t length = extent.length == kToEnd ? size - offset : extent.length;
+  MutableBufferPtr buffer = pool_->take(length, Use::encoded);
+  if (!buffer) return over_budget(length, *pool_, "sample");
+  HEADRACE_TRY(read_into(*opened, offset, {buffer->mutable_data(), length}, counters));
+  counters.io_ns.add(now_ns() - begin);
+  return BufferPtr(std::move(buffer));
+}
+
+Status Fetcher::read_into(OpenFile& file, uint64_t offset, std::span<std::byte> out, Counters& counters) {
+  for (size_t done = 0; done < out.size(); done += kReadPiece) {
+    if (stop_ && stop_->raised()) return stopped();
+    HEADRACE_TRY(
+        read_exactly(file, offset + done, out.subspan(done, std::min(kReadPiece, out.size() - done))));
+  }
+  counters.io_reads.add(1);
+  counters.io_bytes.add(out.size());
+  return {};
+}
+
+}  // namespace headrace

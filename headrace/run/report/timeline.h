@@ -1,0 +1,37 @@
+// A piece of a run to look at: who did what in some hundred milliseconds near its end, when all still had
+// something to do. A small copy of the trace; the words are made when it is asked for its value.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headrace/core/value.h"
+#include "headrace/run/measure/sample_names.h"
+#include "headrace/run/engine/track.h"
+
+namespace headrace {
+
+class Trace;
+
+class Timeline {
+ public:
+  Timeline(const Trace& trace, std::shared_ptr<const SampleNames> names);
+
+  bool empty() const { return tracks_.empty(); }
+  // {from_s, to_s: since the iteration began, tracks: [{name, slices: [[begin_us, us, kind, times,
+  // sample]]}]}, the consumer first; times since from_s. `kind` is "wait", "step", "samples", "finish" or
+  // "read"; "python" stands for samples and finish that called Python functions. `sample`: the first, or
+  // null.
+  Value value() const;
+
+ private:
+  struct Lane {
+    std::string name;
+    std::vector<Slice> slices;
+  };
+  uint64_t from_ns_ = 0, to_ns_ = 0;
+  std::vector<Lane> tracks_;
+  std::shared_ptr<const SampleNames> names_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,107 @@
+#include "headrace/run/state/merge.h"
+
+#include <algorithm>
+#include <set>
+
+#include "headrace/run/state/state.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kShownRanks = 8;
+
+Status check_alike(std::span<const Value> states, std::span<const Where> ranks) {
+  HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Where& where = ranks[i];
+    HEADRACE_ASSIGN(const std::string theirs, states[i].get_text("fingerprint"));
+    if (theirs != fingerprint)
+      return invalid("merge_states: wants states of one pipeline, got the fingerprints " + fingerprint +
+                     " and " + theirs);
+    if (!where.bound_by.empty())
+      return invalid("merge_states: " + why_not_merged(where.bound_by) +
+                     "; a state of this pipeline resumes on its own world only");
+    const Where& first = ranks[0];
+    if (where.epoch != first.epoch || where.finished != first.finished || where.elastic != first.elastic ||
+        where.consumed != first.consumed || where.delivered != first.delivered)
+      return invalid("merge_states: wants states taken after the same number of elements, got " +
+                     states[0].dump() + " and " + states[i].dump());
+  }
+  return {};
+}
+
+// "none of rank 3, 5 of 8".
+std::string missing_text(const std::set<uint32_t>& seen, uint32_t world) {
+  std::string out = "none of rank ";
+  size_t shown = 0;
+  for (uint32_t rank = 0; rank < world && shown < kShownRanks; ++rank)
+    if (!seen.contains(rank)) out += (shown++ == 0 ? "" : ", ") + std::to_string(rank);
+  return out + (world - seen.size() > shown ? ", …" : "") + " of " + std::to_string(world);
+}
+
+// Each rank of one world once, those of outputs that all ranks share excepted: these do not say whose they
+// are.
+Status check_ranks(std::span<const Where> ranks) {
+  const std::string wanted = "merge_states: wants the states of all ranks of one world, each once; got " +
+                             std::to_string(ranks.size()) + " states, ";
+  std::set<uint32_t> seen;
+  std::optional<uint32_t> all;
+  size_t unnamed = 0;
+  for (const Where& where : ranks) {
+    if (!where.rank && !where.world) {
+      ++unnamed;
+      continue;
+    }
+    const uint32_t world = where.world.value_or(0), rank = where.rank.value_or(0);
+    const std::string which = "one of rank " + std::to_string(rank) + " of " + std::to_string(world);
+    if (rank >= world) return invalid(wanted + which);
+    if (all && *all != world)
+      return invalid(wanted + which + " and one of a world of " + std::to_string(*all));
+    if (!seen.insert(rank).second) return invalid(wanted + which + " twice");
+    all = world;
+  }
+  if (!all || seen.size() + unnamed == *all) return {};
+  if (seen.size() + unnamed > *all) return invalid(wanted + "more than the world of " + std::to_string(*all));
+  return invalid(wanted + missing_text(seen, *all));
+}
+
+}  // namespace
+
+std::string why_not_merged(const std::string& bound_by) {
+  if (bound_by == "repeat") return "the passes of a repeat after the shard differ from rank to rank";
+  if (bound_by == "shard") return "the shard itself stands after a filter, unbatch, window shuffle or skip";
+  if (bound_by == "deterministic=False") return "with deterministic=False elements come in no order";
+  return "only maps, filters, on_error, batches and one unbatch of samples may stand after the shard, not '" +
+         bound_by + "'";
+}
+
+Result<Value> merge_states(std::span<const Value> states) {
+  if (states.empty()) return invalid("merge_states: wants the states of all ranks, got none");
+  std::vector<Where> ranks;
+  for (const Value& state : states) {
+    HEADRACE_ASSIGN(Where where, read_state(state));
+    ranks.push_back(std::move(where));
+  }
+  HEADRACE_TRY(check_alike(states, ranks));
+  const auto whole = [](const Where& where) { return !where.rank && !where.world; };
+  if (std::all_of(ranks.begin(), ranks.end(), whole)) return states[0];  // fits every world as it is
+  HEADRACE_TRY(check_ranks(ranks));
+  Where merged{.epoch = ranks[0].epoch, .elastic = false, .delivered = ranks[0].delivered};
+  HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
+  const auto has_deal = [](const Where& where) { return where.dealt.has_value(); };
+  if (std::none_of(ranks.begin(), ranks.end(), has_deal)) {
+    merged.round = 1;  // the outputs that all share are handed out: every rank begins them again
+    return state_to_value(merged, fingerprint);
+  }
+  std::sort(ranks.begin(), ranks.end(), [](const Where& a, const Where& b) { return a.rank < b.rank; });
+  std::vector<DealPlace> places;
+  for (const Where& where : ranks) {
+    if (!where.dealt || !(where.dealt->deal == ranks[0].dealt->deal))
+      return invalid("merge_states: wants states that went on from one merged state, got states of several");
+    places.push_back(*where.dealt);
+  }
+  merged.dealt = DealPlace{merge_deals(places), 0, {}};
+  return state_to_value(merged, fingerprint);
+}
+
+}  // namespace headrace

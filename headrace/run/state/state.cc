@@ -1,0 +1,118 @@
+#include "headrace/run/state/state.h"
+
+#include <limits>
+
+namespace headrace {
+namespace {
+constexpr int64_t kVersion = 1;
+
+std::string half(const std::string& fingerprint, bool data) {
+  const size_t dash = fingerprint.find('-');
+  return data ? fingerprint.substr(dash == std::string::npos ? 0 : dash) : fingerprint.substr(0, dash);
+}
+}  // namespace
+
+Value state_to_value(const Where& where, const std::string& fingerprint) {
+  Value out{Value::Object()};
+  out.set("version", kVersion);
+  out.set("fingerprint", fingerprint);
+  out.set("epoch", where.epoch);
+  if (where.finished) {
+    out.set("finished", true);
+  } else if (where.elastic) {
+    out.set("consumed", where.consumed);
+  } else {
+    out.set("delivered", where.delivered);
+    if (where.round > 0) out.set("round", where.round);
+    if (where.dealt) out.set("dealt", deal_to_value(*where.dealt));
+    if (!where.cursor.empty()) out.set("cursor", Value::List(where.cursor.begin(), where.cursor.end()));
+    if (where.rank) out.set("rank", *where.rank);
+    if (where.world) out.set("world", *where.world);
+    if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
+  }
+  return out;
+}
+
+namespace {
+
+Status read_number(const Value& state, const char* key, std::optional<uint64_t>& out) {
+  if (!state.find(key)) return {};
+  HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
+  if (number < 0)
+    return invalid("state: '" + std::string(key) + "' wants at least 0, got " + std::to_string(number));
+  out = static_cast<uint64_t>(number);
+  return {};
+}
+
+Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& out) {
+  if (!state.find(key)) return {};
+  HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
+  if (number < 0 || number > std::numeric_limits<uint32_t>::max())
+    return invalid("state: '" + std::string(key) + "' wants a number of 32 bits, got " +
+                   std::to_string(number));
+  out = static_cast<uint32_t>(number);
+  return {};
+}
+
+Status read_cursor(const Value& state, Cursor& out) {
+  const Value* cursor = state.find("cursor");
+  if (!cursor) return {};
+  if (!cursor->list()) return invalid("state: 'cursor' wants a list of numbers");
+  for (const Value& v : *cursor->list()) {
+    if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
+    out.push_back(static_cast<uint64_t>(*v.integer()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Where> read_state(const Value& state) {
+  if (state.find("plan"))
+    return invalid(
+        "state: wants what state_dict() gave, got a plan; hr.load_plan() or `headrace run` open it");
+  if (!state.find("version") || !state.find("fingerprint"))
+    return invalid("state: wants what state_dict() gave, got something without 'version' and 'fingerprint'");
+  HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
+  if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
+  Where out;
+  std::optional<uint64_t> epoch, consumed, delivered, round;
+  HEADRACE_TRY(read_number(state, "epoch", epoch));
+  HEADRACE_TRY(read_number(state, "consumed", consumed));
+  HEADRACE_TRY(read_number(state, "delivered", delivered));
+  HEADRACE_TRY(read_number(state, "round", round));
+  if (!epoch) return invalid("state: wants 'epoch', got " + state.dump());
+  out.epoch = *epoch;
+  out.finished = state.is_true("finished");
+  if (out.finished) return out;
+  if (!consumed && !delivered) return invalid("state: wants 'consumed' or 'delivered', got " + state.dump());
+  out.elastic = !delivered;
+  out.consumed = consumed.value_or(0), out.delivered = delivered.value_or(0), out.round = round.value_or(0);
+  HEADRACE_TRY(read_rank(state, "rank", out.rank));
+  HEADRACE_TRY(read_rank(state, "world", out.world));
+  HEADRACE_TRY(read_cursor(state, out.cursor));
+  if (const Value* dealt = state.find("dealt")) {
+    HEADRACE_ASSIGN(out.dealt, deal_from_value(*dealt));
+  }
+  if (const Value* bound_by = state.find("bound_by"); bound_by && bound_by->text())
+    out.bound_by = *bound_by->text();
+  return out;
+}
+
+Result<Where> state_from_value(const Value& state, const std::string& fingerprint) {
+  HEADRACE_ASSIGN(Where where, read_state(state));
+  HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
+  if (half(theirs, false) != half(fingerprint, false))
+    return invalid(
+        "state: was taken from another plan (verbs, operators, their parameters or seeds differ): "
+        "fingerprint " +
+        theirs + ", this plan's is " + fingerprint);
+  if (theirs != fingerprint)
+    return invalid(
+        "state: the data changed since it was taken (file names, labels, counts or contents differ): "
+        "fingerprint " +
+        theirs + ", this data's is " + fingerprint);
+  return where;
+}
+
+}  // namespace headrace

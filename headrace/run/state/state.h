@@ -1,0 +1,32 @@
+// The state of an iteration as JSON: a fingerprint, an epoch, and how much of it was handed out.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "headrace/core/value.h"
+#include "headrace/run/streams/shard_assignment.h"
+
+namespace headrace {
+
+// Where an iteration stands. With random access `consumed` (samples, over all ranks) says it all and fits any
+// world size; with a filter, unbatch or window shuffle it is a cursor of this rank.
+struct Where {
+  uint64_t epoch = 0;
+  uint64_t consumed = 0;
+  bool elastic = true;
+  bool finished = false;
+  Cursor cursor{};
+  uint64_t delivered = 0;          // with a cursor or a deal: elements of this epoch handed out by this rank
+  uint64_t round = 0;              // with steps=: how often this rank began its outputs again
+  std::optional<DealPlace> dealt;  // in place of a cursor
+  std::string bound_by;            // the verb that keeps states of all ranks from being merged
+  std::optional<uint32_t> rank, world;  // whose the cursor is: of any rank, of any world when there is none
+};
+
+Value state_to_value(const Where& where, const std::string& fingerprint);
+// What a state says, of whatever plan.
+Result<Where> read_state(const Value& state);
+// Refuses another version, another plan, changed data; says which.
+Result<Where> state_from_value(const Value& state, const std::string& fingerprint);
+
+}  // namespace headrace

@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "headrace/run/streams/stream.h"
+
+namespace headrace {
+namespace {
+
+// Slots take turns of `block` elements. As in tf.data, a slot whose input has ended loses its turn, and opens
+// the next input when it comes to be asked again.
+class InterleaveStream final : public Stream {
+ public:
+  InterleaveStream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block)
+      : children_(std::move(children)),
+        slots_(std::min<uint64_t>(cycle, children_.size()), kEmpty),
+        block_(block) {}
+
+  Pull pull(Item& out, Status& failure, uint64_t) override {
+    while (next_ < children_.size() || open_ > 0) {
+      uint64_t& slot = slots_[at_];
+      if (slot == kEmpty && next_ < children_.size()) slot = next_++, ++open_;
+      if (slot == kEmpty) {
+        end_turn();
+        continue;
+      }
+      const Pull pulled = children_[slot]->pull_one(out, failure);
+      if (pulled != Pull::end) {
+        if (pulled == Pull::item && ++taken_ == block_) end_turn();
+        return pulled;
+      }
+      slot = kEmpty, --open_;
+      end_turn();
+    }
+    return Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    begin();
+    for (auto& child : children_) child->start(epoch, occurrence);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.insert(cursor.end(), {at_, taken_, next_});
+    for (const uint64_t slot : slots_) {
+      cursor.push_back(slot == kEmpty ? 0 : slot + 1);
+      if (slot != kEmpty) children_[slot]->save(cursor);
+    }
+  }
+  void restore(CursorReader& cursor) override {
+    begin();
+    at_ = cursor.next(), taken_ = cursor.next(), next_ = cursor.next();
+    if (at_ >= slots_.size() || next_ > children_.size() || taken_ >= block_) {
+      cursor.refuse();
+      return begin();
+    }
+    for (uint64_t& slot : slots_) {
+      const uint64_t child = cursor.next();
+      if (child > next_) cursor.refuse();
+      if (child == 0 || child > next_) continue;
+      slot = child - 1, ++open_;
+      children_[slot]->restore(cursor);
+    }
+  }
+  void stages(std::vector<Stage*>& out) override {
+    for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
+  }
+  // Those that are open, and those that will fill the empty slots; whose turn it is last.
+  void open_stages(std::vector<Stage*>& out) override {
+    uint64_t coming = next_;
+    std::vector<uint64_t> order;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      const uint64_t slot = slots_[(at_ + i) % slots_.size()];
+      if (slot != kEmpty)
+        order.push_back(slot);
+      else if (coming < children_.size())
+        order.push_back(coming++);
+    }
+    for (auto child = order.rbegin(); child != order.rend(); ++child) children_[*child]->open_stages(out);
+  }
+  Stage* giving() override {
+    const uint64_t slot = slots_.empty() ? kEmpty : slots_[at_];
+    if (slot != kEmpty) return children_[slot]->giving();
+    return next_ < children_.size() ? children_[next_]->giving() : nullptr;
+  }
+
+ private:
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  void begin() {
+    std::fill(slots_.begin(), slots_.end(), kEmpty);
+    at_ = taken_ = next_ = open_ = 0;
+  }
+  void end_turn() { at_ = (at_ + 1) % slots_.size(), taken_ = 0; }
+
+  std::vector<StreamPtr> children_;
+  std::vector<uint64_t> slots_;  // the child in each
+  uint64_t block_;
+  uint64_t at_ = 0, taken_ = 0;  // whose turn it is, and what it gave in it
+  uint64_t next_ = 0;            // child to be opened
+  uint64_t open_ = 0;            // slots that hold one
+};
+
+}  // namespace
+
+StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block) {
+  return std::make_unique<InterleaveStream>(std::move(children), cycle, block);
+}
+
+}  // namespace headrace

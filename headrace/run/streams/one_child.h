@@ -1,0 +1,24 @@
+// What sequential verbs over one child have in common.
+#pragma once
+#include <utility>
+
+#include "headrace/run/streams/stream.h"
+
+namespace headrace {
+
+// A verb over one child: passes everything on but what it overrides.
+class OneChild : public Stream {
+ public:
+  explicit OneChild(StreamPtr child) : child_(std::move(child)) {}
+  void start(uint64_t epoch, uint32_t occurrence) override { child_->start(epoch, occurrence); }
+  void save(Cursor& cursor) const override { child_->save(cursor); }
+  void restore(CursorReader& cursor) override { child_->restore(cursor); }
+  void stages(std::vector<Stage*>& out) override { child_->stages(out); }
+  void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
+  Stage* giving() override { return child_->giving(); }
+
+ protected:
+  StreamPtr child_;
+};
+
+}  // namespace headrace

@@ -1,0 +1,386 @@
+#include "headrace/run/streams/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headrace/run/streams/one_child.h"
+
+namespace headrace {
+namespace {
+
+class PositionStream final : public Stream {
+ public:
+  PositionStream(std::shared_ptr<const Level> level, const uint64_t* block, const Level::Start* start)
+      : level_(std::move(level)), block_(block), start_(start) {}
+  Pull pull(Item& out, Status&, uint64_t) override {
+    const uint64_t size = level_->size(epoch_, *start_);
+    if (next_ >= size) return Pull::end;
+    out.first = next_, out.count = std::min(*block_, size - next_);
+    out.epoch = epoch_, out.occurrence = occurrence_;
+    if (const auto gap = next_gap(); gap != gaps_.end()) out.count = std::min(out.count, gap->first - next_);
+    next_ += out.count;
+    pass_gap();
+    return Pull::item;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    next_ = 0, epoch_ = epoch, occurrence_ = occurrence;
+    gaps_.clear();
+  }
+  void save(Cursor& cursor) const override { cursor.push_back(next_); }
+  void restore(CursorReader& cursor) override {
+    next_ = cursor.next();
+  }  // gaps stay: a ticket was given back
+  bool leave_out(std::span<const Gap> outputs) override {
+    for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
+    pass_gap();
+    return true;
+  }
+  void stages(std::vector<Stage*>&) override {}
+
+ private:
+  std::vector<Gap>::const_iterator next_gap() const {
+    return std::ranges::lower_bound(gaps_, next_, {}, &Gap::first);
+  }
+  void pass_gap() {
+    if (const auto gap = next_gap(); gap != gaps_.end() && gap->first == next_) next_ += gap->count;
+  }
+
+  std::vector<Gap> gaps_;  // positions that are left out
+  std::shared_ptr<const Level> level_;
+  const uint64_t* block_;
+  const Level::Start* start_;
+  uint64_t next_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0;
+};
+
+class TakeStream final : public OneChild {
+ public:
+  TakeStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
+    if (taken_ == count_) return Pull::end;
+    const Pull pulled = child_->pull(out, failure, std::min(most, count_ - taken_));
+    if (pulled == Pull::item) taken_ += out.num_samples();
+    return pulled;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override { taken_ = 0, child_->start(epoch, occurrence); }
+  void save(Cursor& cursor) const override { cursor.push_back(taken_), child_->save(cursor); }
+  void restore(CursorReader& cursor) override {
+    taken_ = cursor.next();
+    if (taken_ > count_) cursor.refuse();
+    child_->restore(cursor);
+  }
+
+  Stage* outermost() override { return child_->outermost(); }
+
+ private:
+  uint64_t count_, taken_ = 0;
+};
+
+class SkipStream final : public OneChild {
+ public:
+  SkipStream(StreamPtr child, uint64_t count) : OneChild(std::move(child)), count_(count) {}
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
+    while (skipped_ < count_) {
+      Item passed;
+      if (const Pull pulled = child_->pull(passed, failure, count_ - skipped_); pulled != Pull::item)
+        return pulled;
+      skipped_ += passed.num_samples();
+    }
+    return child_->pull(out, failure, most);
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override { skipped_ = 0, child_->start(epoch, occurrence); }
+  void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
+  void restore(CursorReader& cursor) override {
+    skipped_ = cursor.next();
+    if (skipped_ > count_) cursor.refuse();
+    child_->restore(cursor);
+  }
+
+  Stage* outermost() override { return child_->outermost(); }
+
+ private:
+  uint64_t count_, skipped_ = 0;
+};
+
+class RepeatStream final : public OneChild {
+ public:
+  RepeatStream(StreamPtr child, uint64_t times) : OneChild(std::move(child)), times_(times) {}
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
+    while (true) {
+      const Pull pulled = child_->pull(out, failure, most);
+      if (pulled == Pull::item) empty_ = false;
+      if (pulled != Pull::end) return pulled;
+      if (pass_ + 1 == times_ || (times_ == 0 && empty_)) return Pull::end;
+      begin(pass_ + 1);
+    }
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch, occurrence_ = occurrence;
+    begin(0);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.push_back(pass_), cursor.push_back(empty_), child_->save(cursor);
+  }
+  void restore(CursorReader& cursor) override {
+    const uint64_t pass = cursor.next();
+    if (times_ != 0 && pass >= times_) cursor.refuse();
+    begin(pass);
+    empty_ = cursor.next() != 0;
+    child_->restore(cursor);
+  }
+
+  Stage* outermost() override { return child_->outermost(); }
+
+ private:
+  void begin(uint64_t pass) {
+    pass_ = pass, empty_ = true;
+    child_->start(epoch_of_pass(epoch_, times_, pass), occurrence_);
+  }
+  uint64_t times_, pass_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0;
+  bool empty_ = true;  // this pass: an endless repeat of nothing ends
+};
+
+class ConcatenateStream final : public Stream {
+ public:
+  explicit ConcatenateStream(std::vector<StreamPtr> children) : children_(std::move(children)) {}
+  Pull pull(Item& out, Status& failure, uint64_t most) override {
+    for (; current_ < children_.size(); ++current_)
+      if (const Pull pulled = children_[current_]->pull(out, failure, most); pulled != Pull::end)
+        return pulled;
+    return Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    current_ = 0;
+    for (auto& child : children_) child->start(epoch, occurrence);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.push_back(current_);
+    for (const auto& child : children_) child->save(cursor);
+  }
+  void restore(CursorReader& cursor) override {
+    current_ = cursor.next();
+    if (current_ > children_.size()) cursor.refuse();
+    for (auto& child : children_) child->restore(cursor);
+  }
+  void stages(std::vector<Stage*>& out) override {
+    for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
+  }
+  // The child under way; the next one only when that has taken in all it will, for memory that a later one
+  // holds cannot be given back by being consumed.
+  void open_stages(std::vector<Stage*>& out) override {
+    size_t end = current_;
+    while (end < children_.size() && children_[end]->has_taken_all()) ++end;
+    for (size_t k = std::min(end + 1, children_.size()); k > current_; --k)
+      children_[k - 1]->open_stages(out);
+  }
+  Stage* giving() override { return current_ < children_.size() ? children_[current_]->giving() : nullptr; }
+
+ private:
+  std::vector<StreamPtr> children_;
+  size_t current_ = 0;
+};
+
+// A shard after a border: every rank runs everything and keeps one output of each round of `world`. A round
+// is pulled whole before its output is given, so the state is the same on all ranks and good for any world.
+class RoundStream final : public OneChild {
+ public:
+  RoundStream(StreamPtr child, const Shard& shard, bool exact)
+      : OneChild(std::move(child)), shard_(shard), exact_(exact) {}
+  Pull pull(Item& out, Status& failure, uint64_t) override {
+    while (!ended_ && pulled_ < shard_.world) {
+      Item next;
+      const Pull pulled = child_->pull_one(next, failure);
+      if (pulled == Pull::end)
+        end_within_round();
+      else if (pulled != Pull::item)
+        return pulled;
+      else if (pulled_++ == shard_.rank)
+        mine_ = std::move(next);
+    }
+    if (wrap_to_) return pull_wrapped(out, failure);
+    const bool given = pulled_ > shard_.rank && !(ended_ && exact_ && shard_.even == Even::drop);
+    if (given) out = std::move(mine_);
+    next_round();
+    return given ? Pull::item : Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch, occurrence_ = occurrence;
+    child_->start(epoch, occurrence);
+    begin(0);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.push_back(seen_);
+    cursor.insert(cursor.end(), begin_.begin(), begin_.end());
+  }
+  void restore(CursorReader& cursor) override {
+    const uint64_t seen = cursor.next();
+    child_->restore(cursor);
+    begin(seen);
+  }
+
+ private:
+  void begin(uint64_t seen) {
+    seen_ = seen, pulled_ = 0, ended_ = false, wrap_to_.reset();
+    mark(begin_);
+  }
+  void mark(Cursor& where) const {
+    where.clear();
+    child_->save(where);
+  }
+  void next_round() {
+    seen_ += std::exchange(pulled_, 0);
+    if (ended_)
+      begin_ = end_;
+    else
+      mark(begin_);
+  }
+  // With an exact length, ranks beyond the last output take the epoch's first ones again.
+  void end_within_round() {
+    ended_ = true;
+    mark(end_);
+    if (!exact_ || pulled_ == 0 || pulled_ > shard_.rank || shard_.even == Even::drop) return;
+    const uint64_t total = seen_ + pulled_;
+    wrap_to_ = (seen_ + shard_.rank - total) % total;
+    child_->start(epoch_, occurrence_ + 1);
+  }
+  Pull pull_wrapped(Item& out, Status& failure) {
+    for (;; --*wrap_to_) {
+      if (const Pull pulled = child_->pull_one(out, failure); pulled != Pull::item) return pulled;
+      if (*wrap_to_ == 0) break;
+    }
+    wrap_to_.reset();
+    next_round();
+    return Pull::item;
+  }
+
+  Shard shard_;
+  bool exact_;
+  uint64_t seen_ = 0, pulled_ = 0;   // outputs in the rounds before, and in this one
+  Item mine_;                        // of this round
+  Cursor begin_, end_;               // where the child stood when the round began, and at its end
+  std::optional<uint64_t> wrap_to_;  // outputs of the epoch to pass over before the one to take again
+  bool ended_ = false;
+  uint64_t epoch_ = 0;
+  uint32_t occurrence_ = 0;
+};
+
+// Exactly `steps` elements an epoch: a rank whose outputs end begins them again, a round later.
+class StepsStream final : public OneChild {
+ public:
+  StepsStream(StreamPtr child, uint64_t steps) : OneChild(std::move(child)), steps_(steps) {}
+  Pull pull(Item& out, Status& failure, uint64_t) override {
+    while (given_ < steps_) {
+      const Pull pulled = child_->pull_one(out, failure);
+      if (pulled == Pull::end) {
+        if (round_ > 0 && !any_) {
+          failure = invalid("shard: this rank has no elements to take steps= of");
+          return Pull::error;
+        }
+        any_ = false;
+        child_->start(epoch_, occurrence_ + ++round_);
+        continue;
+      }
+      if (pulled == Pull::item) ++given_, any_ = true;
+      return pulled;
+    }
+    return Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    epoch_ = epoch, occurrence_ = occurrence, given_ = 0, round_ = 0, any_ = false;
+    child_->start(epoch, occurrence);
+  }
+  void save(Cursor& cursor) const override {
+    cursor.insert(cursor.end(), {given_, uint64_t{round_}});
+    child_->save(cursor);
+  }
+  void restore(CursorReader& cursor) override {
+    const uint64_t given = cursor.next(), round = cursor.next();
+    if (given > steps_ || round > given) cursor.refuse();
+    given_ = given, round_ = static_cast<uint32_t>(round), any_ = true;
+    child_->start(epoch_, occurrence_ + round_);
+    child_->restore(cursor);
+  }
+
+  Stage* outermost() override { return child_->outermost(); }
+
+ private:
+  uint64_t steps_, given_ = 0, epoch_ = 0;
+  uint32_t occurrence_ = 0, round_ = 0;
+  bool any_ = false;  // elements in this round
+};
+
+// Samples in groups of `size`: the rows of a batch. A group that is not full yet stands in the state by where
+// it began.
+class GroupStream final : public OneChild {
+ public:
+  GroupStream(StreamPtr child, uint64_t size, bool drop_last)
+      : OneChild(std::move(child)), size_(size), drop_last_(drop_last) {}
+  Pull pull(Item& out, Status& failure, uint64_t) override {
+    if (gathered_ == 0) mark();
+    while (gathered_ < size_) {
+      Item next;
+      const Pull pulled = child_->pull(next, failure, size_ - gathered_);
+      if (pulled == Pull::end) break;
+      if (pulled != Pull::item) return pulled;
+      gathered_ += next.num_samples();
+      group_.append(std::move(next));
+    }
+    const bool give = gathered_ > 0 && (gathered_ == size_ || !drop_last_);
+    out = std::exchange(group_, {});
+    gathered_ = 0;
+    mark();
+    return give ? Pull::item : Pull::end;
+  }
+  void start(uint64_t epoch, uint32_t occurrence) override {
+    group_ = {}, gathered_ = 0;
+    child_->start(epoch, occurrence);
+    mark();
+  }
+  void save(Cursor& cursor) const override { cursor.insert(cursor.end(), begin_.begin(), begin_.end()); }
+  void restore(CursorReader& cursor) override {
+    child_->restore(cursor);
+    mark();
+  }
+
+ private:
+  void mark() {
+    begin_.clear();
+    child_->save(begin_);
+  }
+  uint64_t size_;
+  bool drop_last_;
+  Item group_;
+  uint64_t gathered_ = 0;  // samples in it
+  Cursor begin_;           // where the child stood when the group began
+};
+
+}  // namespace
+
+StreamPtr position_stream(std::shared_ptr<const Level> level, const uint64_t* block,
+                          const Level::Start* start) {
+  return std::make_unique<PositionStream>(std::move(level), block, start);
+}
+StreamPtr take_stream(StreamPtr child, uint64_t count) {
+  return std::make_unique<TakeStream>(std::move(child), count);
+}
+StreamPtr skip_stream(StreamPtr child, uint64_t count) {
+  return std::make_unique<SkipStream>(std::move(child), count);
+}
+StreamPtr repeat_stream(StreamPtr child, uint64_t times) {
+  return std::make_unique<RepeatStream>(std::move(child), times);
+}
+StreamPtr concatenate_stream(std::vector<StreamPtr> children) {
+  return std::make_unique<ConcatenateStream>(std::move(children));
+}
+StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact) {
+  return std::make_unique<RoundStream>(std::move(child), shard, exact);
+}
+StreamPtr steps_stream(StreamPtr child, uint64_t steps) {
+  return std::make_unique<StepsStream>(std::move(child), steps);
+}
+StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last) {
+  return std::make_unique<GroupStream>(std::move(child), size, drop_last);
+}
+
+}  // namespace headrace

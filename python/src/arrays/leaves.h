@@ -1,0 +1,51 @@
+// The leaves of a value that Python's code gave as a sample, as views that the engine can copy.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "python/src/arrays/nest.h"
+#include "python/src/arrays/results.h"
+
+namespace headrace::python {
+
+namespace nb = nanobind;
+
+// Larger arrays are shared where that is safe; to copy others costs less than to share them.
+inline constexpr size_t kMostCopied = 16384;
+
+// The GIL is held in all of it, the destructor too.
+class Leaves {
+ public:
+  explicit Leaves(const Nest& nest) : nest_(nest), results_(nest.num_leaves()) {}
+
+  // Those of `value`, or of the list that `convert(value)` makes where it is not of dicts, tuples, numbers,
+  // bytes, str and arrays in C order that nest as it should. They stay until the next one, or clear();
+  // REQUIRES: as long as the value does.
+  template <class Convert> void read(const nb::object& value, Convert&& convert) {
+    clear();
+    leaves_.resize(nest_.num_leaves());
+    if (nest_.unpack(value, leaves_) &&
+        std::ranges::all_of(leaves_, [&](nb::handle leaf) { return results_.add(leaf); }))
+      return;
+    clear();
+    converted_ = nb::cast<nb::list>(convert(value));
+    for (nb::handle leaf : converted_) leaves_.push_back(leaf), results_.add_converted(leaf);
+  }
+  void clear() { results_.clear(), leaves_.clear(), converted_ = {}; }
+
+  size_t size() const { return results_.size(); }
+  const View& view(size_t i) const { return results_.view(i); }
+  nb::handle leaf(size_t i) const { return leaves_[i]; }
+  // Whether a copy is what to take of it.
+  bool is_small(size_t i) const { return is_text(view(i).dtype) || view(i).size_bytes() <= kMostCopied; }
+
+ private:
+  const Nest& nest_;
+  Results results_;
+  std::vector<nb::handle> leaves_;  // of the value, or of `converted_`
+  nb::object converted_;
+};
+
+}  // namespace headrace::python

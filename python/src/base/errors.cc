@@ -1,0 +1,118 @@
+#include "python/src/base/errors.h"
+
+#include <cerrno>
+#include <map>
+
+#include "python/src/base/text.h"
+
+namespace headrace::python {
+namespace {
+
+constexpr size_t kStored = 128;  // the last ones: their frames may hold large things
+constexpr char kMark = '\x1f';   // around the number of a stored exception in a Status' text
+
+// Guarded by `mutex`, which is nothing where the GIL does its work. Never destroyed: Python is gone by then.
+struct Store {
+  nb::ft_mutex mutex;
+  struct Entry {
+    std::string text;  // as the Status says it
+    nb::object exception;
+  };
+  std::map<uint64_t, Entry> exceptions;
+  uint64_t next = 0;
+};
+Store& store() {
+  static auto* made = new Store;
+  return *made;
+}
+
+// The exception that a Status speaks of. After many failures in a row it may be gone: then the last that said
+// the same.
+nb::object stored_exception(std::string_view text) {
+  nb::ft_lock_guard lock(store().mutex);
+  const auto& exceptions = store().exceptions;
+  const size_t mark = text.find(kMark);
+  if (mark == std::string_view::npos) return {};
+  const auto it = exceptions.find(std::strtoull(text.data() + mark + 1, nullptr, 10));
+  if (it != exceptions.end()) return it->second.exception;
+  for (auto last = exceptions.rbegin(); last != exceptions.rend(); ++last)
+    if (text.substr(0, mark).ends_with(last->second.text)) return last->second.exception;
+  return {};
+}
+
+nb::object exception_class(Code code) {
+  const auto own = [](const char* name) { return nb::module_::import_("headrace._errors").attr(name); };
+  switch (code) {
+    case Code::invalid: return nb::borrow(PyExc_ValueError);
+    case Code::corrupt: return own("CorruptSample");
+    case Code::exhausted: return nb::borrow(PyExc_MemoryError);
+    case Code::unavailable: return nb::borrow(PyExc_NotImplementedError);
+    default: return own("HeadraceError");
+  }
+}
+
+nb::object text_object(std::string_view text) {
+  // Names of files may hold bytes that are no text, and a message that cannot be printed says nothing.
+  nb::object out =
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+  if (!out.is_valid()) throw nb::python_error();
+  return out;
+}
+
+// Of what is not there, or what the system refused.
+nb::object os_error(const Status& status, const nb::object& message) {
+  int number = status.error_number();
+  if (number == 0 && status.code() == Code::not_found) number = ENOENT;
+  const std::string path(status.path());
+  const nb::object name =
+      nb::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+  if (!name.is_valid()) throw nb::python_error();
+  return nb::module_::import_("headrace._errors").attr("os_error")(message, number, name);
+}
+
+bool is_error(nb::handle exception) {
+  return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0;
+}
+
+}  // namespace
+
+std::string shown_text(std::string_view text) {
+  std::string out(text);
+  for (size_t begin; (begin = out.find(kMark)) != std::string::npos;) {
+    const size_t end = out.find(kMark, begin + 1);
+    out.erase(begin, end == std::string::npos ? std::string::npos : end + 1 - begin);
+  }
+  return out;
+}
+
+void raise(const Status& status) {
+  nb::object cause = stored_exception(status.text());
+  if (cause.is_valid() && !is_error(cause)) {
+    PyErr_SetObject(cause.type().ptr(), cause.ptr());
+    throw nb::python_error();
+  }
+  const Code code = status.code();
+  const nb::object message = text_object(shown_text(status.text()));
+  const bool is_systems = code == Code::not_found || code == Code::io;
+  const nb::object exception = is_systems ? os_error(status, message) : exception_class(code)(message);
+  if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
+  throw nb::python_error();
+}
+
+Status foreign(nb::python_error& error, std::string_view function) {
+  const std::string type = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
+  std::string said = nb::cast<std::string>(nb::str(error.value()));
+  if (!said.empty()) said = ": " + said;
+  const std::string text = std::string(function) + ": " + type + said;
+  nb::ft_lock_guard lock(store().mutex);
+  const uint64_t number = ++store().next;
+  auto& stored = store().exceptions;
+  stored.emplace(number, Store::Entry{text, nb::borrow(error.value())});
+  if (stored.size() > kStored) stored.erase(stored.begin());
+  // What ends programs (KeyboardInterrupt, SystemExit) is no fault of a sample, and no policy passes over it.
+  const Code code = is_error(error.value()) ? Code::foreign : Code::internal;
+  return {code, text + kMark + std::to_string(number) + kMark};
+}
+
+}  // namespace headrace::python

@@ -1,0 +1,36 @@
+// Who looks at long work while it goes on: Python's signals, and a function that is told how far it is.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include <optional>
+
+#include "python/src/base/module.h"
+
+namespace headrace::python {
+
+// What the function or a signal raises waits here until the engine has stopped.
+class Watcher {
+ public:
+  explicit Watcher(nb::handle function) : function_(nb::borrow(function)) {}
+  // Called without the GIL; `arguments()`, with it, makes a tuple. False: the work shall stop.
+  template <class F> bool watch(F&& arguments) {
+    nb::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (function_.is_none()) return true;
+      return !function_(*arguments()).is(nb::handle(Py_False));
+    } catch (nb::python_error& error) {
+      raised_.emplace(error);
+      return false;
+    }
+  }
+  void rethrow() {
+    if (raised_) throw nb::python_error(*raised_);
+  }
+
+ private:
+  nb::object function_;
+  std::optional<nb::python_error> raised_;
+};
+
+}  // namespace headrace::python
