@@ -9,8 +9,8 @@
 #include <exception>
 #include <vector>
 
-#include "cli/output/as_typed.h"
 #include "cli/commands.h"
+#include "cli/output/as_typed.h"
 #include "headrace/core/text/closest.h"
 #include "headrace/core/value.h"
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "headrace/formats/dataset/manifest.h"
-#include "headrace/formats/opening/open.h"
 #include "headrace/formats/dataset/written_shards.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 
 using namespace headrace;

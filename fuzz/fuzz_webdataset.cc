@@ -10,9 +10,9 @@
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/formats/webdataset/first_members.h"
+#include "headrace/formats/webdataset/index.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
-#include "headrace/formats/webdataset/index.h"
 
 using headrace::kTarBlock;
 

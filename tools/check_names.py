@@ -26,13 +26,29 @@ STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 CHARACTER = re.compile(r"'(?:[^'\\\n]|\\.[^']*)'")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*$")
-TYPE = re.compile(r"^(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?: class| struct)?)\s+(?:alignas\([^)]*\)\s*)?(\w+)", re.DOTALL)
+TYPE = re.compile(
+    r"^(?:template\s*<.*>\s*)?(?:class|struct|union|enum(?: class| struct)?)\s+(?:alignas\([^)]*\)\s*)?(\w+)",
+    re.DOTALL,
+)
 ALIAS = re.compile(r"^(?:template\s*<.*?>\s*)?using\s+(\w+)\s*=", re.DOTALL)
-FUNCTION = re.compile(r"(?:^|[\s*&>])(~?\w+|operator\S+)\s*\((.*)\)\s*(?:const|noexcept|->.*|:.*)?\s*$", re.DOTALL)
+FUNCTION = re.compile(
+    r"(?:^|[\s*&>])(~?\w+|operator\S+)\s*\((.*)\)\s*(?:const|noexcept|->.*|:.*)?\s*$", re.DOTALL
+)
 VARIABLE = re.compile(r"(?:^|[\s*&>])(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=.*)?$", re.DOTALL)
 PARENTHESES = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)|operator\S+")
 DEFAULT = re.compile(r"\s*=\s*[^,]*")
-NOT_DECLARED = ("using namespace", "static_assert", "template class", "friend", "extern", "return", "TEST", "INSTANTIATE", "HEADRACE_", "MATCHER")
+NOT_DECLARED = (
+    "using namespace",
+    "static_assert",
+    "template class",
+    "friend",
+    "extern",
+    "return",
+    "TEST",
+    "INSTANTIATE",
+    "HEADRACE_",
+    "MATCHER",
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +96,9 @@ def declared(statement: str, ends_in_brace: bool, scope: str, line: int) -> Name
     code = re.sub(r"\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*", "", code)
     if alias := ALIAS.match(code):
         return Name(scope, alias[1], code, line, True)  # to say the same twice is no clash
-    if (kind := TYPE.match(code)) and ("(" not in code or ends_in_brace and code.startswith(("class", "struct", "enum", "union"))):
+    if (kind := TYPE.match(code)) and (
+        "(" not in code or ends_in_brace and code.startswith(("class", "struct", "enum", "union"))
+    ):
         return Name(scope, kind[1], None, line, ends_in_brace)
     value = PARENTHESES.sub(lambda match: "?" * len(match[0]), code).find(" = ")
     head = code[:value] if value >= 0 and not code.startswith("template") else code
@@ -113,7 +131,9 @@ def names_of(text: str) -> Iterator[Name]:
                 scopes.append(opened[1])
             else:
                 if not inside and "" in scopes and not is_value:
-                    found = declared(statement, True, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1)
+                    found = declared(
+                        statement, True, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1
+                    )
                     if found:
                         yield found
                 scopes.append(None)
@@ -125,16 +145,16 @@ def names_of(text: str) -> Iterator[Name]:
             if scopes:
                 was = scopes.pop()
                 is_value = "=" in PARENTHESES.sub("", statement) or is_open(statement)
-                if was is None and None not in scopes and not is_value:
-                    statement, begin = "", at + 1
-                elif was is not None:
+                if was is None and None not in scopes and not is_value or was is not None:
                     statement, begin = "", at + 1
             continue
         if inside:
             continue
         if char == ";":
             if "" in scopes:
-                found = declared(statement, False, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1)
+                found = declared(
+                    statement, False, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1
+                )
                 if found:
                     yield found
             statement, begin = "", at + 1
@@ -167,7 +187,9 @@ def main() -> int:
                 other, known = first.setdefault(key, (path, name))
                 if other != path and not (is_alias and name.parameters == known.parameters):
                     where = other.relative_to(root)
-                    print(f"{path.relative_to(root)}:{name.line}: '{name.name}' is in {where}:{known.line}, too")
+                    print(
+                        f"{path.relative_to(root)}:{name.line}: '{name.name}' is in {where}:{known.line}, too"
+                    )
                     errors += 1
     print(f"check_names: {num_files} files, {errors} clash{'' if errors == 1 else 'es'}")
     return 1 if errors else 0

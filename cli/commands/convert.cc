@@ -8,10 +8,10 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/look/encoded_again.h"
 #include "cli/input/hints.h"
 #include "cli/input/input.h"
 #include "cli/input/left_out.h"
+#include "cli/look/encoded_again.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/core/text/closest.h"

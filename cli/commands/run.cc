@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <limits>
 
-#include "cli/look/batch_hash.h"
 #include "cli/commands.h"
 #include "cli/input/input.h"
+#include "cli/look/batch_hash.h"
 #include "cli/look/on_error_counts.h"
 #include "cli/output/terminal.h"
 #include "headrace/graph/explain/notes.h"

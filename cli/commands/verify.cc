@@ -8,12 +8,12 @@
 #include <map>
 #include <mutex>
 
-#include "cli/output/as_typed.h"
-#include "cli/look/broken.h"
 #include "cli/commands.h"
 #include "cli/input/hints.h"
 #include "cli/input/left_out.h"
 #include "cli/input/sample_reader.h"
+#include "cli/look/broken.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/parallel_for.h"
 #include "headrace/core/text/text.h"

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "cli/commands.h"
-#include "cli/output/gallery_page.h"
 #include "cli/input/input.h"
 #include "cli/look/on_error_counts.h"
+#include "cli/output/gallery_page.h"
 #include "cli/output/picture.h"
 #include "cli/output/terminal.h"
 #include "cli/output/write_file.h"

@@ -8,8 +8,8 @@
 #include "cli/output/terminal.h"
 #include "headrace/core/text/closest.h"
 #include "headrace/formats/writer.h"
-#include "headrace/run/read/fetch.h"
 #include "headrace/run/measure/machine.h"
+#include "headrace/run/read/fetch.h"
 
 namespace headrace::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/look/broken.h"
 #include "cli/input/labels.h"
 #include "cli/input/sample_reader.h"
+#include "cli/look/broken.h"
 
 namespace headrace::cli {
 

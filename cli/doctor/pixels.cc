@@ -40,9 +40,9 @@ struct Image {
 };
 
 // Points that were found ahead, of one file.
-class Given final : public PointStore {
+class GivenPoints final : public PointStore {
  public:
-  explicit Given(EntropyPoints points) : points_(std::move(points)) {}
+  explicit GivenPoints(EntropyPoints points) : points_(std::move(points)) {}
   Known find(std::span<const std::byte>) override { return {{1, 1}, points_}; }
   std::optional<int64_t> wanted_step() const override { return std::nullopt; }
   void keep(const FileKey&, EntropyPoints) override {}
@@ -219,7 +219,7 @@ struct Cropped {
 };
 Cropped crop_with_points(const std::vector<Image>& images, int64_t step, Costs& costs) {
   double found = 0;
-  std::vector<std::optional<Given>> given;
+  std::vector<std::optional<GivenPoints>> given;
   for (const Image& image : images) {
     EntropyPoints points = costs.points(image, step);
     found += static_cast<double>(points.points.size());

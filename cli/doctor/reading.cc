@@ -14,8 +14,8 @@
 #include "cli/output/terminal.h"
 #include "headrace/core/parallel_for.h"
 #include "headrace/formats/opening/open.h"
-#include "headrace/run/read/fetch.h"
 #include "headrace/run/measure/machine.h"
+#include "headrace/run/read/fetch.h"
 
 namespace headrace::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/input/bind.h"
 #include "cli/commands.h"
+#include "cli/input/bind.h"
 #include "cli/input/open_blocks.h"
 #include "cli/input/slots.h"
 #include "headrace/codecs/codec.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "cli/output/as_typed.h"
 #include "cli/input/labels.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/parallel_for.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/look/broken.h"
 #include "cli/input/examples.h"
 #include "cli/input/sample_reader.h"
+#include "cli/look/broken.h"
 
 namespace headrace::cli {
 

@@ -282,8 +282,8 @@ void Scratch::trim(size_t keep) {
 
 Status over_budget(size_t size, const Pool& pool, std::string_view what) {
   const Pool::Ledger ledger = pool.ledger();
-  std::string text = std::string(what) + ": wants " + std::to_string(size) +
-                     " bytes, the memory budget is " + std::to_string(ledger.budget);
+  std::string text = std::string(what) + ": wants " + std::to_string(size) + " bytes, the memory budget is " +
+                     std::to_string(ledger.budget);
   if (size <= ledger.budget)
     text += ", of which " + std::to_string(ledger.in_use) +
             " are in use; a smaller batch or window or a larger memory_budget would have room";

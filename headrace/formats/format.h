@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/options.h"
 #include "headrace/formats/file_index.h"
+#include "headrace/formats/options.h"
 #include "headrace/formats/source.h"
 #include "headrace/io/store.h"
 

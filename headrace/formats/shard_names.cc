@@ -31,7 +31,7 @@ std::optional<NumberedName> numbered(const std::string& name) {
         end == of + 4)
       continue;
     return NumberedName{name.substr(0, dash + 1), name.substr(dash + 1, of - dash - 1),
-                    name.substr(of + 4, end - of - 4), name.substr(end)};
+                        name.substr(of + 4, end - of - 4), name.substr(end)};
   }
   return std::nullopt;
 }

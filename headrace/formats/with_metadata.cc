@@ -39,7 +39,7 @@ class ToldSource final : public Source {
 
 }  // namespace
 
-SourcePtr told_source(SourcePtr source, Value metadata) {
+SourcePtr with_metadata(SourcePtr source, Value metadata) {
   return std::make_shared<ToldSource>(std::move(source), std::move(metadata));
 }
 

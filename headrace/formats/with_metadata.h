@@ -5,6 +5,6 @@
 namespace headrace {
 
 // The same data; metadata() is `metadata`.
-SourcePtr told_source(SourcePtr source, Value metadata);
+SourcePtr with_metadata(SourcePtr source, Value metadata);
 
 }  // namespace headrace

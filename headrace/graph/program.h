@@ -30,8 +30,9 @@ struct Call {
   int outputs = 1;
   uint32_t ordinal = 0;  // of the operator in the user's graph, dataflow order; the root of its random keys
   std::string made_at;   // the user's line: "map at train.py:31"
-  std::vector<uint32_t> absorbed;        // ordinals of the operators that a rewrite made part of this one
-  std::vector<PartReader> part_readers;  // all there are, or none: the whole output is needed (graph/passes/partial_outputs.h)
+  std::vector<uint32_t> absorbed;  // ordinals of the operators that a rewrite made part of this one
+  std::vector<PartReader>
+      part_readers;  // all there are, or none: the whole output is needed (graph/passes/partial_outputs.h)
   bool operator==(const Call&) const;
 };
 

@@ -13,10 +13,10 @@
 #include <system_error>
 
 #include "headrace/io/archives/archive_store.h"
+#include "headrace/io/directory_walk.h"
 #include "headrace/io/file_map.h"
 #include "headrace/io/store.h"
 #include "headrace/io/system.h"
-#include "headrace/io/directory_walk.h"
 
 namespace headrace {
 namespace {

@@ -45,8 +45,9 @@ TEST(Normalize, EqualsTheTableInEveryDtypeLayoutAndTarget) {
     for (int64_t channels : {1, 2, 3, 4, 5})
       for (bool planar : {false, true})
         for (bool mirrored : {false, true}) {
-          const Normalize n{3,     530,    channels, kPixelMean, kPixelStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
-                            dtype, planar, mirrored};
+          const Normalize n{3,          530,       channels,
+                            kPixelMean, kPixelStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
+                            dtype,      planar,    mirrored};
           std::vector<uint8_t> in(static_cast<size_t>(3 * 530 * channels));
           for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<uint8_t>(i * 37 + i / 256);
           const std::vector<std::byte> expected = looked_up(n, in);
@@ -66,8 +67,9 @@ TEST(Normalize, ARowOfPlanesIsThatRowOfTheImage) {
       for (int64_t height : {2, 40})
         for (bool planar : {false, true}) {
           const int64_t width = 2100;
-          const Normalize n{height, width, channels, kPixelMean, kPixelStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
-                            dtype,  planar};
+          const Normalize n{height,     width,     channels,
+                            kPixelMean, kPixelStd, dtype == DType::u8 ? 0.3f : 1.0f / 255,
+                            dtype,      planar};
           std::vector<uint8_t> planes(static_cast<size_t>(height * width * channels)), image(planes.size());
           for (size_t i = 0; i < planes.size(); ++i) planes[i] = static_cast<uint8_t>(i * 37 + i / 256);
           std::vector<std::vector<const uint8_t*>> rows(static_cast<size_t>(height));

@@ -1,5 +1,5 @@
-// Rows of PNG pixels from what their filters left of them: for codecs/png/direct_rows.cc. Free functions on borrowed
-// memory, any thread. The filters: PNG specification (ISO/IEC 15948), clause 9.
+// Rows of PNG pixels from what their filters left of them: for codecs/png/direct_rows.cc. Free functions on
+// borrowed memory, any thread. The filters: PNG specification (ISO/IEC 15948), clause 9.
 #pragma once
 #include <cstddef>
 #include <cstdint>

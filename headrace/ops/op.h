@@ -46,8 +46,8 @@
 #include <vector>
 
 #include "headrace/core/box.h"
-#include "headrace/core/random/key.h"
 #include "headrace/core/pool.h"
+#include "headrace/core/random/key.h"
 #include "headrace/core/tensor.h"
 #include "headrace/core/value.h"
 

@@ -1,9 +1,9 @@
 // ds[i]: one element at a time, in the caller's thread.
 #include "headrace/run/engine/executor.h"
-#include "headrace/run/row_paths/level_body.h"
 #include "headrace/run/loader.h"
-#include "headrace/run/measure/machine.h"
 #include "headrace/run/lower/pipeline.h"
+#include "headrace/run/measure/machine.h"
+#include "headrace/run/row_paths/level_body.h"
 
 namespace headrace {
 namespace {

@@ -11,18 +11,18 @@
 #include "headrace/io/new_file.h"
 #include "headrace/run/cache/auto_cache.h"
 #include "headrace/run/engine/crew.h"
-#include "headrace/run/report/explained.h"
-#include "headrace/run/row_paths/level_body.h"
-#include "headrace/run/loader_settings.h"
-#include "headrace/run/measure/machine.h"
-#include "headrace/run/state/merge.h"
-#include "headrace/run/lower/pipeline.h"
-#include "headrace/run/point_saver.h"
-#include "headrace/run/report/report.h"
 #include "headrace/run/engine/simulated_crew.h"
-#include "headrace/run/state/state.h"
+#include "headrace/run/loader_settings.h"
+#include "headrace/run/lower/pipeline.h"
+#include "headrace/run/measure/machine.h"
+#include "headrace/run/point_saver.h"
+#include "headrace/run/report/explained.h"
+#include "headrace/run/report/report.h"
 #include "headrace/run/report/watch.h"
+#include "headrace/run/row_paths/level_body.h"
 #include "headrace/run/state/iteration_state.h"
+#include "headrace/run/state/merge.h"
+#include "headrace/run/state/state_cursor.h"
 
 namespace headrace {
 namespace {
@@ -56,7 +56,7 @@ class LoaderImpl final : public Loader {
                    : Steer::CpuTimes{&process_cpu_ns, &machine_cpu_ns, usable_cpu(), machine_cores()}),
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
-    if (caching_) executor_.set_last_resort(caching_.get());
+    if (caching_) executor_.set_reclaimable(caching_.get());
     if (options_.may_lack_last && !elastic()) executor_.remember_before();
   }
   ~LoaderImpl() override { stop(false); }
@@ -139,7 +139,7 @@ class LoaderImpl final : public Loader {
   bool pause(std::unique_lock<std::mutex>& control, bool without_last = false);
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
   Status check_outside_locked() const;
-  Where here(bool without_last = false) const;
+  IterationState here(bool without_last = false) const;
   uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
 
   const std::unique_ptr<AutoCache> caching_;  // null: off
@@ -156,16 +156,16 @@ class LoaderImpl final : public Loader {
 
   mutable std::mutex control_;  // guards the next ones
   Watch watch_;
-  std::shared_ptr<Crew> crew_;     // exists while an iteration is under way
-  std::shared_ptr<Crew> leaving_;  // was asked to stop, and may still be at work; not beside another
-  bool is_waited_for_ = false;     // that one, by somebody
-  bool ends_within_ = false;       // it was asked from within: for consumers that is an end
-  std::condition_variable left_;   // there is no such crew any more
-  Where next_;                     // where the next begin() begins
-  Where began_;                    // where the iteration under way began
-  Cursor fresh_;                   // the cursor of an epoch's beginning
-  std::optional<Where> paused_;    // where the last iteration stopped
-  bool over_ = false;              // the iteration has ended or was stopped
+  std::shared_ptr<Crew> crew_;            // exists while an iteration is under way
+  std::shared_ptr<Crew> leaving_;         // was asked to stop, and may still be at work; not beside another
+  bool is_waited_for_ = false;            // that one, by somebody
+  bool ends_within_ = false;              // it was asked from within: for consumers that is an end
+  std::condition_variable left_;          // there is no such crew any more
+  IterationState next_;                   // where the next begin() begins
+  IterationState began_;                  // where the iteration under way began
+  Cursor fresh_;                          // the cursor of an epoch's beginning
+  std::optional<IterationState> paused_;  // where the last iteration stopped
+  bool over_ = false;                     // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   PointSaver saver_;
@@ -265,9 +265,9 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
 }
 
 // Where the iteration under way stands: what was handed out counts, what was read ahead does not.
-Where LoaderImpl::here(bool without_last) const {
+IterationState LoaderImpl::here(bool without_last) const {
   auto [delivered, finished, cursor] = executor_.handed(without_last);
-  Where out{.epoch = began_.epoch, .elastic = elastic()};
+  IterationState out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped
   const uint64_t before = began_.consumed + began_.delivered;
@@ -366,7 +366,7 @@ Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseco
 }
 
 Status LoaderImpl::load(const Value& state) {
-  HEADRACE_ASSIGN(Where where, state_from_value(state, fingerprint_));
+  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint_));
   HEADRACE_TRY(check_fits(where, pipeline_));
   std::unique_lock control(control_);
   pause(control);

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "headrace/run/measure/machine.h"
 #include "headrace/run/engine/simulated_crew.h"
+#include "headrace/run/measure/machine.h"
 
 namespace headrace {
 namespace {

@@ -4,19 +4,19 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
-#include "python/src/base/errors.h"
-#include "python/src/generator.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/io/store.h"
-#include "python/src/base/module.h"
-#include "python/src/sequence.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
 #include "python/src/base/watcher.h"
+#include "python/src/generator.h"
+#include "python/src/sequence.h"
 
 namespace headrace::python {
 namespace {

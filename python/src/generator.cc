@@ -3,11 +3,11 @@
 #include <optional>
 #include <utility>
 
-#include "python/src/base/errors.h"
-#include "python/src/base/gil.h"
 #include "headrace/formats/described.h"
 #include "python/src/arrays/leaves.h"
 #include "python/src/arrays/nest.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/text.h"
 
 namespace headrace::python {

@@ -6,16 +6,16 @@
 
 #include <algorithm>
 
-#include "python/src/base/errors.h"
-#include "python/src/functions/function.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/plan/plan_json.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/headrace.h"
-#include "python/src/base/module.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
+#include "python/src/functions/function.h"
 
 namespace headrace::python {
 namespace {

@@ -3,14 +3,14 @@
 
 #include <functional>
 
-#include "python/src/base/errors.h"
-#include "python/src/functions/function.h"
 #include "headrace/graph/program.h"
 #include "headrace/ops/named_outputs.h"
-#include "python/src/base/module.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
+#include "python/src/functions/function.h"
 
 namespace headrace::python {
 namespace {

@@ -12,23 +12,23 @@
 #include <mutex>
 #include <thread>
 
-#include "python/src/base/errors.h"
-#include "python/src/base/gil.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/io/store.h"
 #include "headrace/run/find_points.h"
 #include "headrace/run/loader.h"
-#include "headrace/run/state/merge.h"
 #include "headrace/run/report/report.h"
 #include "headrace/run/report/report_page.h"
 #include "headrace/run/report/timeline.h"
-#include "python/src/loader_options.h"
-#include "python/src/base/module.h"
-#include "python/src/functions/runner.h"
+#include "headrace/run/state/merge.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
+#include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
 #include "python/src/base/watcher.h"
+#include "python/src/functions/runner.h"
+#include "python/src/loader_options.h"
 
 namespace headrace::python {
 

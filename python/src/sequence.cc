@@ -4,12 +4,12 @@
 #include <cstring>
 #include <utility>
 
-#include "python/src/base/errors.h"
-#include "python/src/base/gil.h"
 #include "headrace/formats/described.h"
 #include "headrace/run/measure/counters.h"
 #include "python/src/arrays/leaves.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 
 namespace headrace::python {
 namespace {

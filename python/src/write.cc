@@ -9,16 +9,16 @@
 #include <mutex>
 #include <optional>
 
-#include "python/src/base/errors.h"
-#include "python/src/base/gil.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/io/store.h"
-#include "python/src/loader_options.h"
-#include "python/src/base/module.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
+#include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
 #include "python/src/base/watcher.h"
+#include "python/src/loader_options.h"
 
 namespace headrace::python {
 namespace {

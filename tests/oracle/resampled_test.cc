@@ -9,8 +9,8 @@
 #include <limits>
 #include <map>
 
-#include "headrace/codecs/jpeg/planes.h"
 #include "headrace/codecs/jpeg/baseline_header.h"
+#include "headrace/codecs/jpeg/planes.h"
 #include "headrace/core/random/key.h"
 #include "headrace/kernels/resample_planes.h"
 #include "headrace/kernels/resize.h"
@@ -91,8 +91,8 @@ std::vector<uint8_t> resampled_file(const std::string& file, const Resampled& pi
   ResampledPixels pixels(picture.window.w, decoded_channels(*header, Color::rgb));
   RowSink* const sink = &pixels;
   Scratch scratch;
-  done = *jpeg::resample_planes(bytes_from(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known, found,
-                                scratch);
+  done = *jpeg::resample_planes(bytes_from(file), *header, Color::rgb, {&picture, 1}, {&sink, 1}, known,
+                                found, scratch);
   return pixels.pixels;
 }
 

@@ -6,7 +6,7 @@
 #include "headrace/graph/plan/plan_json.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
-#include "headrace/run/state/state.h"
+#include "headrace/run/state/iteration_state.h"
 
 namespace headrace {
 namespace {

@@ -92,7 +92,7 @@ LoaderOptions one_by_one(LoaderOptions o) {
 }
 
 ManyReadsOutcome run(const Dataset& dataset, const LoaderOptions& options, const Value* from = nullptr,
-            size_t most = ~size_t{0}) {
+                     size_t most = ~size_t{0}) {
   ManyReadsOutcome out;
   auto loader = dataset.loader(options);
   if (!loader.ok()) return out.failure = loader.status().text(), out;
@@ -190,7 +190,7 @@ TEST_F(ManyReads, NeedNoMoreMemoryThanOne) {
 // What brings many batches: their rows are read together.
 TEST_F(ManyReads, AreFewerReads) {
   const ManyReadsOutcome one = run(records().batch(4), one_by_one(options({}, false))),
-                many = run(records().batch(4), options({}, false));
+                         many = run(records().batch(4), options({}, false));
   EXPECT_GT(one.reads, 100);
   EXPECT_LT(many.reads, one.reads / 2);
 }

@@ -70,7 +70,7 @@ class LoaderMaps : public testing::Test {
   std::vector<std::string> records_;
 };
 
-LoaderOptions options(std::optional<uint64_t> seed, bool maps, size_t budget_for = size_t{64} << 20) {
+LoaderOptions map_options(std::optional<uint64_t> seed, bool maps, size_t budget_for = size_t{64} << 20) {
   LoaderOptions o;
   o.virtual_seed = seed, o.workers = 1 + seed.value_or(2) % 4, o.io = 1 + seed.value_or(1) % 3;
   o.ready = 1 + seed.value_or(2) % 4, o.memory_budget = budget_for, o.map_files = maps;
@@ -80,24 +80,24 @@ LoaderOptions options(std::optional<uint64_t> seed, bool maps, size_t budget_for
 Dataset mapped_batches(Dataset d) { return d.shuffle({.seed = 3}).repeat(2).batch(7); }
 
 TEST_F(LoaderMaps, AreTheSameOnEverySchedule) {
-  const MapOutcome read = run(options(0, false), mapped_batches);
+  const MapOutcome read = run(map_options(0, false), mapped_batches);
   ASSERT_EQ(read.rows.size(), 2 * kMappedRecords) << read.failure;
   EXPECT_EQ(read.mapped, 0u);
   for (uint64_t seed = 0; seed < 30; ++seed) {
-    const MapOutcome seen = run(options(seed, true), mapped_batches);
+    const MapOutcome seen = run(map_options(seed, true), mapped_batches);
     ASSERT_TRUE(seen.rows == read.rows && seen.failure == read.failure) << seed;
     EXPECT_GT(seen.mapped, kMappedRecords) << seed;
     EXPECT_LT(seen.mapped, 2 * kMappedRecords) << seed;  // the short ones are read
   }
-  EXPECT_TRUE(run(options(std::nullopt, true), mapped_batches).rows == read.rows);
+  EXPECT_TRUE(run(map_options(std::nullopt, true), mapped_batches).rows == read.rows);
 }
 
 TEST_F(LoaderMaps, AreTheSameInAnyBudget) {
   const auto verbs = [](Dataset d) { return d.batch(7); };
   for (const size_t budget_for : {100 << 10, 900 << 10, 2 << 20})
     for (uint64_t seed = 0; seed < 4; ++seed) {
-      const MapOutcome read = run(options(seed, false, budget_for), verbs),
-                    seen = run(options(seed, true, budget_for), verbs);
+      const MapOutcome read = run(map_options(seed, false, budget_for), verbs),
+                       seen = run(map_options(seed, true, budget_for), verbs);
       EXPECT_TRUE(seen.rows == read.rows) << budget_for << " " << seed << " " << seen.rows.size();
       // Which of the records that are too many is told of depends on who came first.
       EXPECT_EQ(seen.failure.substr(0, 13), read.failure.substr(0, 13));
@@ -105,13 +105,13 @@ TEST_F(LoaderMaps, AreTheSameInAnyBudget) {
 }
 
 TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
-  const MapOutcome whole = run(options(0, false), mapped_batches);
+  const MapOutcome whole = run(map_options(0, false), mapped_batches);
   int failed = 0;
   for (unsigned i = 0; i < 40; ++i) {
     const auto cut = static_cast<off_t>(i * 150'001 % 6'000'000);
     // Not before it is open: a file that is short by then has fewer records, and they have another order.
     std::thread other;
-    const MapOutcome seen = run(options(std::nullopt, true), mapped_batches, [&] {
+    const MapOutcome seen = run(map_options(std::nullopt, true), mapped_batches, [&] {
       other = std::thread([&] {
         ::usleep(i * 150);
         EXPECT_EQ(::truncate(path().c_str(), cut), 0);
@@ -166,7 +166,8 @@ TEST_P(LoaderMapsOfLittle, AreTheSameAsThoseThatAreRead) {
     EXPECT_TRUE(copied.rows == read.rows) << copied.failure;
     EXPECT_EQ(copied.mapped, 0u);
   }
-  for (uint64_t seed = 0; seed < 5; ++seed) EXPECT_TRUE(run(options(seed, true), verbs).rows == read.rows);
+  for (uint64_t seed = 0; seed < 5; ++seed)
+    EXPECT_TRUE(run(map_options(seed, true), verbs).rows == read.rows);
 }
 
 TEST_P(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {

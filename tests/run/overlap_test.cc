@@ -54,7 +54,8 @@ std::vector<std::string> records_of(size_t file) {
 
 std::shared_ptr<MemoryStore> overlap_files() {
   auto store = std::make_shared<MemoryStore>();
-  for (size_t i = 0; i < kOverlapFiles; ++i) store->add("records-" + std::to_string(i), framed(records_of(i)));
+  for (size_t i = 0; i < kOverlapFiles; ++i)
+    store->add("records-" + std::to_string(i), framed(records_of(i)));
   return store;
 }
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "headrace/formats/opening/open.h"
 #include "headrace/formats/index/point_index.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/headrace.h"
 #include "headrace/io/testing/memory_store.h"
 #include "headrace/io/testing/temporary_folder.h"

@@ -27,7 +27,7 @@ struct TunedOutcome {
 };
 
 TunedOutcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double warm = 20,
-            double measured = 5) {
+                 double measured = 5) {
   auto store = std::make_shared<MemoryStore>();
   std::string bytes(200 * kRecord, 0);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7919 >> 3);
@@ -117,7 +117,8 @@ TEST(Tuning, ReadersThatUnpackAreAsManyAsThereAreCores) {
 }
 
 TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
-  const TunedOutcome got = run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
+  const TunedOutcome got =
+      run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
   EXPECT_NEAR(got.rate, 640, 7);
   EXPECT_EQ(got.limit, "consumer");
   EXPECT_LE(got.settings.workers, 5u);  // four are needed

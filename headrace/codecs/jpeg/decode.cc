@@ -4,10 +4,10 @@
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/jpeg/baseline.h"
+#include "headrace/codecs/jpeg/baseline_header.h"
 #include "headrace/codecs/jpeg/jpeg.h"
 #include "headrace/codecs/jpeg/markers.h"
 #include "headrace/codecs/jpeg/planes.h"
-#include "headrace/codecs/jpeg/baseline_header.h"
 #include "headrace/codecs/jpeg/turbo.h"
 #include "headrace/kernels/resample_planes.h"
 

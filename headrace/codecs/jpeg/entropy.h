@@ -11,8 +11,8 @@
 #pragma once
 #include <algorithm>
 
-#include "headrace/codecs/jpeg/blocks.h"
 #include "headrace/codecs/jpeg/baseline_header.h"
+#include "headrace/codecs/jpeg/blocks.h"
 #include "headrace/kernels/unstuff.h"
 
 namespace headrace::jpeg {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <memory>
 
-#include "headrace/codecs/jpeg/passing.h"
 #include "headrace/codecs/jpeg/baseline_header.h"
+#include "headrace/codecs/jpeg/passing.h"
 
 namespace headrace::jpeg {
 

@@ -8,8 +8,8 @@
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/decoded_by.h"
-#include "headrace/codecs/png/png.h"
 #include "headrace/codecs/png/direct_rows.h"
+#include "headrace/codecs/png/png.h"
 #include "headrace/core/stop_flag.h"
 
 namespace headrace {

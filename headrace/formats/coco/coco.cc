@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
-#include "headrace/formats/coco/samples.h"
 #include "headrace/formats/coco/annotation_reader.h"
+#include "headrace/formats/coco/samples.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/jsonl/json_line.h"
 #include "headrace/formats/records/record_files.h"

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/formats/coco/masks.h"
 #include "headrace/formats/coco/outline.h"
-#include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/io/testing/memory_store.h"
 

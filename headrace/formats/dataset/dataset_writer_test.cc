@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "headrace/formats/opening/open.h"
 #include "headrace/formats/dataset/unfinished.h"
+#include "headrace/formats/opening/open.h"
 
 namespace headrace {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "headrace/codecs/deflate/testing.h"
-#include "headrace/formats/hdf5/structures/checksum.h"
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
-#include "headrace/formats/hdf5/datatype.h"
 #include "headrace/formats/hdf5/chunks/filters.h"
+#include "headrace/formats/hdf5/datatype.h"
+#include "headrace/formats/hdf5/structures/checksum.h"
 #include "headrace/formats/hdf5/structures/global_heap.h"
 
 namespace headrace::hdf5 {

@@ -3,8 +3,8 @@
 #pragma once
 #include <memory>
 
-#include "headrace/formats/hdf5/structures/contents.h"
 #include "headrace/formats/file_index.h"
+#include "headrace/formats/hdf5/structures/contents.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::hdf5 {

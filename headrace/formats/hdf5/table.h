@@ -5,9 +5,9 @@
 
 #include "headrace/core/sample.h"
 #include "headrace/core/value.h"
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
 #include "headrace/formats/hdf5/structures/contents.h"
-#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::hdf5 {

@@ -178,7 +178,7 @@ TEST(VocXml, FoldersThatDoNotMeetAreNamed) {
       "'voc' 1 XML files; name the folders in which they lie, both of them, with images= and annotations=");
   EXPECT_EQ(
       voc_failure(open_source(store, "voc", "voc_xml",
-                          *Value::parse(R"({"images":"Annotations","annotations":"JPEGImages"})"))),
+                              *Value::parse(R"({"images":"Annotations","annotations":"JPEGImages"})"))),
       "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/Annotations' holds 0 images, "
       "'voc/JPEGImages' 0 XML files");
 }

@@ -8,9 +8,9 @@
 #pragma once
 #include <vector>
 
+#include "headrace/formats/damaged.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/index/indexing.h"
-#include "headrace/formats/damaged.h"
 
 namespace headrace {
 

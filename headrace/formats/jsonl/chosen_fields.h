@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/jsonl/values.h"
 #include "headrace/formats/jsonl/index.h"
+#include "headrace/formats/jsonl/values.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {

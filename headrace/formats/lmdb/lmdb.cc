@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "headrace/codecs/fields.h"
-#include "headrace/formats/lmdb/put_mapped.h"
 #include "headrace/formats/damaged.h"
+#include "headrace/formats/lmdb/put_mapped.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {

@@ -24,13 +24,13 @@ constexpr std::string_view kByNames = ", by the names of the others";
 constexpr std::string_view kLmdbFile = "/data.mdb";  // a shard of LMDB is a folder
 
 // A manifest, and which of the files it speaks of.
-struct Speaker {
+struct ManifestFile {
   std::string path, folder;  // the manifest's own; of the shards
   Manifest manifest;
   std::unordered_map<std::string_view, size_t> by_name;  // in its shards
   std::vector<const SourceFile*> found;                  // for each of its shards; null: not there
   bool is_of_one = false;                                // of one file or folder, whatever that is called now
-  uint64_t strangers = 0;  // in a folder that is read, and it knows nothing of them
+  uint64_t unlisted = 0;  // in a folder that is read, and it knows nothing of them
 
   std::optional<size_t> entry_of(std::string_view name) const {
     const auto entry = by_name.find(name);
@@ -67,50 +67,51 @@ bool is_plain_name(std::string_view name) {
 }
 
 // Looks for manifests, each once.
-class Speakers {
+class ManifestFiles {
  public:
-  Speakers(Store& store, const FormatInfo& format) : store_(store), format_(format) {}
+  ManifestFiles(Store& store, const FormatInfo& format) : store_(store), format_(format) {}
 
-  Speaker* at(const std::string& path) {
+  ManifestFile* at(const std::string& path) {
     const auto known = by_path_.find(path);
     if (known != by_path_.end()) return known->second ? &*known->second : nullptr;
-    std::optional<Speaker>& made = by_path_[path];
+    std::optional<ManifestFile>& made = by_path_[path];
     made = load(path);
     if (!made) return nullptr;
     for (size_t i = 0; i < made->manifest.shards.size(); ++i)
       made->by_name.emplace(made->manifest.shards[i].name, i);
     if (made->by_name.size() == made->manifest.shards.size()) return &*made;
     made.reset();
-    unheard_[path] = "wants each shard once";
+    ignored_[path] = "wants each shard once";
     return nullptr;
   }
   // Why the manifest at this path, which is there, is not heard; "" where it is, or there is none.
-  std::string unheard(const std::string& path) const {
-    const auto why = unheard_.find(path);
-    return why == unheard_.end() ? "" : in_quotes(path) + " is not heard: " + why->second;
+  std::string ignored(const std::string& path) const {
+    const auto why = ignored_.find(path);
+    return why == ignored_.end() ? "" : in_quotes(path) + " is not heard: " + why->second;
   }
   // Those that speak of something.
-  std::vector<Speaker*> all() {
-    std::vector<Speaker*> out;
-    for (auto& [path, speaker] : by_path_)
-      if (speaker && (!speaker->knows_none() || speaker->strangers > 0)) out.push_back(&*speaker);
+  std::vector<ManifestFile*> all() {
+    std::vector<ManifestFile*> out;
+    for (auto& [path, manifest_file] : by_path_)
+      if (manifest_file && (!manifest_file->knows_none() || manifest_file->unlisted > 0))
+        out.push_back(&*manifest_file);
     return out;
   }
 
  private:
-  std::optional<Speaker> load(const std::string& path) {
+  std::optional<ManifestFile> load(const std::string& path) {
     auto manifest = read_manifest(store_, path, left_);
     if (manifest.status().code() == Code::not_found) return std::nullopt;
     const auto is_odd = [](const ShardEntry& shard) { return !is_plain_name(shard.name); };
     if (!manifest.ok())
-      unheard_[path] = manifest.status().text();
+      ignored_[path] = manifest.status().text();
     else if (manifest->format != format_.name)
-      unheard_[path] = "it is of " + in_quotes(manifest->format.substr(0, 100)) + ", and these are read as " +
+      ignored_[path] = "it is of " + in_quotes(manifest->format.substr(0, 100)) + ", and these are read as " +
                        in_quotes(format_.name);
     else if (std::ranges::any_of(manifest->shards, is_odd))
-      unheard_[path] = "wants plain names of shards";
-    if (unheard_.contains(path)) return std::nullopt;
-    Speaker out{path, folder_of(path), *std::move(manifest)};
+      ignored_[path] = "wants plain names of shards";
+    if (ignored_.contains(path)) return std::nullopt;
+    ManifestFile out{path, folder_of(path), *std::move(manifest)};
     out.found.resize(out.manifest.shards.size());
     return out;
   }
@@ -118,39 +119,40 @@ class Speakers {
   Store& store_;
   const FormatInfo& format_;
   uint64_t left_ = kMostOfManifests;
-  std::map<std::string, std::optional<Speaker>> by_path_;  // nothing: there is none
-  std::map<std::string, std::string> unheard_;             // why, of those that are there
+  std::map<std::string, std::optional<ManifestFile>> by_path_;  // nothing: there is none
+  std::map<std::string, std::string> ignored_;                  // why, of those that are there
 };
 
 const SourceFile kSomeFolder;  // a shard that is one, of whose files nothing is asked
 
 // What speaks of a folder that is data as such.
-bool find_of_folder(Speakers& speakers, const std::string& path) {
-  Speaker* inside = speakers.at(path_in(path, kManifestName));
+bool find_of_folder(ManifestFiles& manifest_files, const std::string& path) {
+  ManifestFile* inside = manifest_files.at(path_in(path, kManifestName));
   if (inside) return inside->is_of_one = true;
   if (path.find('/') == std::string::npos) return false;
-  Speaker* set = speakers.at(path_in(folder_of(path), kManifestName));
+  ManifestFile* set = manifest_files.at(path_in(folder_of(path), kManifestName));
   const auto entry = set ? set->entry_of(last_name(path)) : std::nullopt;
   if (entry) set->found[*entry] = &kSomeFolder;
   return entry.has_value();
 }
 
 // Of files: whether each has one that knows it. Of several that have theirs beside them the first has one.
-bool find_of_files(Speakers& speakers, const std::vector<SourceFile>& files, const std::string& read_folder) {
+bool find_of_files(ManifestFiles& manifest_files, const std::vector<SourceFile>& files,
+                   const std::string& read_folder) {
   bool all = true, look_beside = true;
   for (const SourceFile& file : files) {
-    Speaker* own = look_beside ? speakers.at(own_manifest_of(file.path)) : nullptr;
+    ManifestFile* own = look_beside ? manifest_files.at(own_manifest_of(file.path)) : nullptr;
     look_beside = own != nullptr;
     if (own && own->manifest.shards.size() == 1) {
       own->is_of_one = true, own->found[0] = &file;
       continue;
     }
     const std::string shard = shard_of(file.path), folder = folder_of(shard);
-    Speaker* set = speakers.at(path_in(folder, kManifestName));
+    ManifestFile* set = manifest_files.at(path_in(folder, kManifestName));
     if (const auto entry = set ? set->entry_of(last_name(shard)) : std::nullopt)
       set->found[*entry] = &file;
     else if (set && folder == read_folder)
-      ++set->strangers;
+      ++set->unlisted;
     else
       all = false;
   }
@@ -182,13 +184,13 @@ bool has_its_size(const SourceFile& file, const ShardEntry& entry) {
 
 // Whether what it says of reading is of the bytes that are there now: another tool may have written them. A
 // file that was cut is still the one that was written, beside others that are.
-bool is_believed(const Speaker& speaker) {
-  if (speaker.strangers > 0) return false;
+bool is_applicable(const ManifestFile& manifest_file) {
+  if (manifest_file.unlisted > 0) return false;
   bool has_files = false, has_whole = false;
-  for (size_t i = 0; i < speaker.found.size(); ++i) {
-    const SourceFile* file = speaker.found[i];
+  for (size_t i = 0; i < manifest_file.found.size(); ++i) {
+    const SourceFile* file = manifest_file.found[i];
     if (!file || file == &kSomeFolder) continue;
-    const ShardEntry& entry = speaker.manifest.shards[i];
+    const ShardEntry& entry = manifest_file.manifest.shards[i];
     if (file->size > entry.bytes) return false;
     has_files = true, has_whole = has_whole || has_its_size(*file, entry);
   }
@@ -221,25 +223,25 @@ std::string lost_text(std::span<const std::string> names, uint64_t missing, uint
          std::to_string(manifest.samples()) + " samples, as " + in_quotes(path) + " says";
 }
 
-std::string missing_of(const Speaker& speaker, const IsAsked& is_asked) {
-  if (speaker.is_of_one || speaker.knows_none()) return {};
+std::string missing_of(const ManifestFile& manifest_file, const IsAsked& is_asked) {
+  if (manifest_file.is_of_one || manifest_file.knows_none()) return {};
   std::vector<std::string> names;
   uint64_t missing = 0, samples = 0;
-  for (size_t i = 0; i < speaker.found.size(); ++i) {
-    const ShardEntry& entry = speaker.manifest.shards[i];
-    const std::string path = path_in(speaker.folder, entry.name);
-    if (speaker.found[i] || !(is_asked(path) || is_asked(path + std::string(kLmdbFile)))) continue;
+  for (size_t i = 0; i < manifest_file.found.size(); ++i) {
+    const ShardEntry& entry = manifest_file.manifest.shards[i];
+    const std::string path = path_in(manifest_file.folder, entry.name);
+    if (manifest_file.found[i] || !(is_asked(path) || is_asked(path + std::string(kLmdbFile)))) continue;
     ++missing, samples += entry.samples;
     if (missing <= kNamedFiles + 1) names.push_back(path);
   }
-  return missing == 0 ? "" : lost_text(names, missing, samples, speaker.manifest, speaker.path);
+  return missing == 0 ? "" : lost_text(names, missing, samples, manifest_file.manifest, manifest_file.path);
 }
 
-uint64_t samples_there(const Speaker& speaker) {
-  if (speaker.is_of_one || speaker.knows_none()) return speaker.manifest.samples();
+uint64_t samples_there(const ManifestFile& manifest_file) {
+  if (manifest_file.is_of_one || manifest_file.knows_none()) return manifest_file.manifest.samples();
   uint64_t out = 0;
-  for (size_t i = 0; i < speaker.found.size(); ++i)
-    if (speaker.found[i]) out += speaker.manifest.shards[i].samples;
+  for (size_t i = 0; i < manifest_file.found.size(); ++i)
+    if (manifest_file.found[i]) out += manifest_file.manifest.shards[i].samples;
   return out;
 }
 
@@ -258,7 +260,7 @@ std::vector<std::string> folders_in(const Listing& listing, const std::string& p
 }
 
 // As missing_of(), of such folders.
-std::string missing_folders(const std::vector<std::string>& folders, const Speaker& inside) {
+std::string missing_folders(const std::vector<std::string>& folders, const ManifestFile& inside) {
   const std::unordered_set<std::string_view> there(folders.begin(), folders.end());
   std::vector<std::string> missing;
   uint64_t samples = 0;
@@ -300,20 +302,20 @@ bool keeps_number(std::string_view option) {
 
 }  // namespace
 
-ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const Probe& looked,
+DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const Probe& looked,
                                  const std::vector<std::string>& given)
     : format_(format), num_files_(looked.files.size()) {
-  Speakers speakers(store, format);
+  ManifestFiles manifest_files(store, format);
   const std::string place = without_slashes(looked.path);
-  const bool all_known =
-      looked.files.empty() ? find_of_folder(speakers, place) : find_of_files(speakers, looked.files, place);
-  const std::vector<Speaker*> all = speakers.all();
+  const bool all_known = looked.files.empty() ? find_of_folder(manifest_files, place)
+                                              : find_of_files(manifest_files, looked.files, place);
+  const std::vector<ManifestFile*> all = manifest_files.all();
   std::vector<std::string> paths;
   for (const SourceFile& file : looked.files) paths.push_back(file.path);
   if (paths.empty() && looked.listing) paths = folders_in(*looked.listing, place);
   const IsAsked is_asked = asked(given, paths);
   for (const std::string& path : {path_in(place, kManifestName), own_manifest_of(place)})
-    if (std::string why = speakers.unheard(path); !why.empty()) notes_.push_back(std::move(why));
+    if (std::string why = manifest_files.ignored(path); !why.empty()) notes_.push_back(std::move(why));
   if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
   if (all.empty()) {
     numbered_ = missing_shards(paths, is_asked);
@@ -321,34 +323,34 @@ ManifestsBeside::ManifestsBeside(Store& store, const FormatInfo& format, const P
     return;
   }
   if (looked.files.empty()) missing_ = missing_folders(paths, *all[0]);
-  bool is_heard = all_known;
+  bool is_applied = all_known;
   size_t odd = 0;
-  for (const Speaker* speaker : all) {
-    is_heard = is_heard && is_believed(*speaker) && is_of_writer(speaker->manifest) &&
-               speaker->manifest.read_with == all[0]->manifest.read_with &&
-               speaker->manifest.metadata == all[0]->manifest.metadata;
-    if (const std::string missing = missing_of(*speaker, is_asked); !missing.empty())
+  for (const ManifestFile* manifest_file : all) {
+    is_applied = is_applied && is_applicable(*manifest_file) && is_of_writer(manifest_file->manifest) &&
+                 manifest_file->manifest.read_with == all[0]->manifest.read_with &&
+                 manifest_file->manifest.metadata == all[0]->manifest.metadata;
+    if (const std::string missing = missing_of(*manifest_file, is_asked); !missing.empty())
       missing_ += (missing_.empty() ? "" : "; ") + missing;
-    samples_ += samples_there(*speaker);
-    for (size_t i = 0; i < speaker->found.size(); ++i)
-      if (const SourceFile* file = speaker->found[i];
-          file && file != &kSomeFolder && !has_its_size(*file, speaker->manifest.shards[i]))
+    samples_ += samples_there(*manifest_file);
+    for (size_t i = 0; i < manifest_file->found.size(); ++i)
+      if (const SourceFile* file = manifest_file->found[i];
+          file && file != &kSomeFolder && !has_its_size(*file, manifest_file->manifest.shards[i]))
         add_name(in_quotes(file->path) + " of " + std::to_string(file->size) + " bytes", odd, odd_);
   }
   if (all_known)
-    speaker_ = all.size() == 1 ? in_quotes(all[0]->path) : std::to_string(all.size()) + " manifests";
-  if (is_heard)
+    counted_by_ = all.size() == 1 ? in_quotes(all[0]->path) : std::to_string(all.size()) + " manifests";
+  if (is_applied)
     read_with_ = all[0]->manifest.read_with, about_ = all[0]->manifest.metadata;
-  else if (std::ranges::any_of(all, [](const Speaker* one) { return says_how(one->manifest); }))
+  else if (std::ranges::any_of(all, [](const ManifestFile* one) { return says_how(one->manifest); }))
     notes_.push_back(in_quotes(all[0]->path) +
-                     (all[0]->strangers > 0 || !all_known ? " does not know all of these files"
-                      : odd > 0                           ? " knows files of other sizes"
-                      : all.size() > 1                    ? " and others do not agree"
-                                                          : " has options that its writer does not give") +
+                     (all[0]->unlisted > 0 || !all_known ? " does not know all of these files"
+                      : odd > 0                          ? " knows files of other sizes"
+                      : all.size() > 1                   ? " and others do not agree"
+                                                         : " has options that its writer does not give") +
                      ": its dtypes, options and classes are not heard");
 }
 
-Value ManifestsBeside::options(const Value& given) const {
+Value DatasetManifest::options(const Value& given) const {
   if (!read_with_.object() || !(given.is_null() || given.object())) return given;
   Value out = given;
   for (const auto& [key, value] : *read_with_.object()) {
@@ -358,7 +360,7 @@ Value ManifestsBeside::options(const Value& given) const {
   return out;
 }
 
-SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std::string& note) const {
+SourcePtr DatasetManifest::tell(SourcePtr source, const Value& given, const std::string& note) const {
   Value told{Value::Object()};
   const bool is_file_a_sample = num_files_ >= source->size();
   if (!missing_.empty()) told.set("missing", missing_);
@@ -369,9 +371,9 @@ SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std:
     return keeps_number(option.first) || (usual && *usual == option.second);
   });
   const std::string sizes = odd_.empty() ? "" : "not of the size that was written: " + odd_;
-  if (!sizes.empty() && (speaker_.empty() || samples_ == source->size())) told.set("differs", sizes);
-  if (!speaker_.empty() && all_read && samples_ != source->size())
-    told.set("differs", speaker_ + " wants " + std::to_string(samples_) + " samples, got " +
+  if (!sizes.empty() && (counted_by_.empty() || samples_ == source->size())) told.set("differs", sizes);
+  if (!counted_by_.empty() && all_read && samples_ != source->size())
+    told.set("differs", counted_by_ + " wants " + std::to_string(samples_) + " samples, got " +
                             std::to_string(source->size()) + (sizes.empty() ? "" : "; " + sizes));
   std::vector<std::string> notes = notes_;
   if (!note.empty()) notes.push_back(note);
@@ -383,7 +385,7 @@ SourcePtr ManifestsBeside::tell(SourcePtr source, const Value& given, const std:
   for (const auto& [key, value] : *told.object()) metadata.set(key, value);
   for (std::string& one : notes) add_note(metadata, std::move(one));
   add_about(about_, metadata);
-  return told_source(std::move(source), std::move(metadata));
+  return with_metadata(std::move(source), std::move(metadata));
 }
 
 }  // namespace headrace

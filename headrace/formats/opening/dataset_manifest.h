@@ -14,10 +14,10 @@
 
 namespace headrace {
 
-class ManifestsBeside {
+class DatasetManifest {
  public:
   // Looks at a few files beside. `looked` is what `given`, paths and patterns, stand for.
-  ManifestsBeside(Store& store, const FormatInfo& format, const Probe& looked,
+  DatasetManifest(Store& store, const FormatInfo& format, const Probe& looked,
                   const std::vector<std::string>& given);
 
   // Those that are given, and of read_with those that are not.
@@ -39,7 +39,7 @@ class ManifestsBeside {
   std::string empty_, odd_;         // odd: of other sizes than written
   std::string several_;             // sets in a folder
   std::vector<std::string> notes_;  // why something is not heard
-  std::string speaker_;             // "'out/headrace.json'"; "": the number of samples is not known
+  std::string counted_by_;          // "'out/headrace.json'"; "": the number of samples is not known
   uint64_t samples_ = 0, num_files_ = 0;
 };
 

@@ -6,17 +6,17 @@
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
-#include "headrace/formats/opening/archive_folder.h"
+#include "headrace/formats/dataset/unfinished.h"
 #include "headrace/formats/endings.h"
+#include "headrace/formats/index/record_indexes.h"
+#include "headrace/formats/opening/archive_folder.h"
 #include "headrace/formats/opening/dataset_manifest.h"
 #include "headrace/formats/opening/other_files.h"
 #include "headrace/formats/opening/patterns.h"
-#include "headrace/formats/index/record_indexes.h"
 #include "headrace/formats/opening/remembered_listing.h"
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/shards.h"
 #include "headrace/formats/shard_names.h"
-#include "headrace/formats/dataset/unfinished.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace {
@@ -34,7 +34,7 @@ std::string known_formats() {
 }
 
 // What a user gave: one path or several, each of which may be a pattern.
-struct Given {
+struct PathArgument {
   std::vector<std::string> paths;
   bool is_list = false;
 
@@ -134,7 +134,7 @@ Result<Probe> probe_shards(Store& store, const Probe& folder) {
   return out;
 }
 
-Result<Probe> probe(Store& store, const Given& given) {
+Result<Probe> probe(Store& store, const PathArgument& given) {
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const std::string& path : given.paths) {
@@ -332,7 +332,7 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
 // The same with what the manifest beside data that we wrote says of them. Of its options the user's are the
 // stronger ones, also where they do not go together.
 Result<SourcePtr> open_told(const FormatInfo& info, OpenRequest request, Store& store,
-                            const IndexingOptions& indexing, const ManifestsBeside& manifests) {
+                            const IndexingOptions& indexing, const DatasetManifest& manifests) {
   const Value given = request.options;
   std::string note;
   if (Value options = manifests.options(given); !(options == given)) {
@@ -355,13 +355,13 @@ std::string instead(const FormatInfo& named, const Probe& looked) {
 }
 
 // What is said of one file names it already.
-Status named(Status status, const FormatInfo& info, const Given& given) {
+Status named(Status status, const FormatInfo& info, const PathArgument& given) {
   const bool names_file = !given.is_list && status.text().starts_with(in_quotes(given.paths[0]));
   return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
 }
 
-Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view format, const Value& options,
-                             const IndexingOptions& indexing) {
+Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::string_view format,
+                             const Value& options, const IndexingOptions& indexing) {
   const FormatInfo* info = nullptr;
   if (!format.empty()) {
     info = find_format(format);
@@ -384,7 +384,7 @@ Result<SourcePtr> open_given(Store& store, const Given& given, std::string_view 
   }
   look_beside(*info, store, *looked);
   const std::string hint = format.empty() ? "" : instead(*info, *looked);
-  const ManifestsBeside manifests(store, *info, *looked, given.paths);
+  const DatasetManifest manifests(store, *info, *looked, given.paths);
   request.probes.push_back(*std::move(looked));
   auto source = open_told(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, given).after(hint);

@@ -16,7 +16,7 @@ Result<SourcePtr> open_the_others(const FormatInfo& info, OpenRequest request, c
                     all.finish_without(std::move(indexes.of_files), std::move(indexes.refused)));
     Value metadata = source->metadata();
     add_note(metadata, std::move(note));
-    return told_source(std::move(source), std::move(metadata));
+    return with_metadata(std::move(source), std::move(metadata));
   }
   std::unordered_set<std::string_view> paths;
   for (const RefusedFile& one : indexes.refused) paths.insert(all.files[one.file].path);

@@ -1,8 +1,9 @@
 #include "headrace/formats/opening/shards.h"
-#include "headrace/formats/shard_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "headrace/formats/shard_names.h"
 
 namespace headrace {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "headrace/formats/file_index.h"
 #include "headrace/formats/parquet/metadata.h"
 #include "headrace/formats/parquet/row_condition.h"
-#include "headrace/formats/file_index.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::parquet {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "headrace/formats/webdataset/index.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
-#include "headrace/formats/webdataset/index.h"
 
 namespace headrace {
 namespace {

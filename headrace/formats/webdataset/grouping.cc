@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/index.h"
+#include "headrace/formats/webdataset/sample_name.h"
 
 namespace headrace {
 

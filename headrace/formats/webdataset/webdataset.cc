@@ -3,9 +3,9 @@
 
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/webdataset/first_members.h"
+#include "headrace/formats/webdataset/index.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
-#include "headrace/formats/webdataset/index.h"
 
 namespace headrace {
 namespace {

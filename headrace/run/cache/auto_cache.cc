@@ -456,12 +456,12 @@ void AutoCache::forget_last() {
 }
 
 // Files last: their elements are found again by the next run.
-bool AutoCache::give_up() {
+bool AutoCache::reclaim() {
   for (const KeptIn where : {KeptIn::memory, KeptIn::disk}) {
     size_t freed = 0;
     for (Kept& kept : kept_) {
       if (kept.where != where || kept.reserved == 0) continue;
-      kept.cache->give_up();
+      kept.cache->reclaim();
       freed += std::exchange(kept.reserved, 0);
     }
     if (freed == 0) continue;

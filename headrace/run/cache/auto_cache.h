@@ -36,7 +36,7 @@ struct CacheChain {
 };
 
 // One thread.
-class AutoCache final : public CachePlacer, public LastResort {
+class AutoCache final : public CachePlacer, public ReclaimableMemory {
  public:
   // Memory for what it keeps, and to know what lies in files, is taken from `pool`.
   AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
@@ -49,7 +49,7 @@ class AutoCache final : public CachePlacer, public LastResort {
   NodePtr place(const NodePtr& plan) override;
   // Memory goes back, for the run wants it: that of what is kept there, and when it is asked again, that of
   // what is kept in files. False when there is none. Any thread, one at a time.
-  bool give_up() override;
+  bool reclaim() override;
 
   Value::List what_if() const;  // of a report
   std::string text() const;     // for people: what was chosen, where, and why not elsewhere

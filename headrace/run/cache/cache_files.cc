@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "headrace/core/value.h"
+#include "headrace/graph/passes/cache_key.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
-#include "headrace/graph/passes/cache_key.h"
 #include "headrace/run/element_cache/disk_cache.h"
 
 namespace headrace {

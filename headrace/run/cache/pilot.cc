@@ -1,5 +1,6 @@
-#include "headrace/run/lower/lower_level.h"
 #include "headrace/run/cache/pilot.h"
+
+#include "headrace/run/lower/lower_level.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -12,8 +13,8 @@
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/passes/partial_outputs.h"
 #include "headrace/graph/walk_nodes.h"
-#include "headrace/run/row_paths/level_body.h"
 #include "headrace/run/measure/machine.h"
+#include "headrace/run/row_paths/level_body.h"
 
 namespace headrace {
 namespace {

@@ -219,7 +219,7 @@ class DiskCache final : public ElementCache {
     std::lock_guard lock(mutex_);
     return trouble_;
   }
-  void give_up() override {
+  void reclaim() override {
     std::lock_guard lock(mutex_);
     has_given_up_ = true;
     waiting_.clear(), waiting_bytes_ = 0;

@@ -108,7 +108,7 @@ TEST(DiskCache, GivesUpTheMemoryAndLeavesTheFiles) {
   const auto cache = *disk_cache(folder.path() + "/cache", "key");
   for (uint64_t i = 0; i < 50; ++i) ASSERT_TRUE(cache->put({0, i}, element(1000, static_cast<int>(i))).ok());
   for (uint64_t i = 0; i < 50; ++i) EXPECT_TRUE(is(*cache, i, 1000));
-  cache->give_up();
+  cache->reclaim();
   EXPECT_EQ(cache->bytes(), 0u);
   EXPECT_FALSE(cache->has({0, 3}));
   ASSERT_TRUE(cache->put({0, 99}, element(1000, 99)).ok());

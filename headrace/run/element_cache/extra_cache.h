@@ -1,6 +1,6 @@
-// A cache that nobody wrote into the plan: the run keeps elements because it pays (run/cache/auto_cache.h). It has
-// room for some or all, and where it has not, elements are made as if there were none. What it keeps in
-// memory is given up when the run cannot go on without that memory.
+// A cache that nobody wrote into the plan: the run keeps elements because it pays (run/cache/auto_cache.h).
+// It has room for some or all, and where it has not, elements are made as if there were none. What it keeps
+// in memory is given up when the run cannot go on without that memory.
 #pragma once
 #include <memory>
 #include <string>
@@ -31,9 +31,9 @@ class ExtraCache final : public ElementCache {
   size_t size() override { return kept_->size(); }
   uint64_t bytes() override { return kept_->bytes(); }
   std::string trouble() override { return kept_->trouble(); }
-  void give_up() override {
+  void reclaim() override {
     is_full_.store(true, std::memory_order_relaxed);
-    kept_->give_up();
+    kept_->reclaim();
   }
 
  private:

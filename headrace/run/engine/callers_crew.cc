@@ -4,10 +4,10 @@
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/run/engine/crew.h"
-#include "headrace/run/measure/deadline.h"
-#include "headrace/run/measure/machine.h"
 #include "headrace/run/engine/ranges.h"
 #include "headrace/run/engine/trace.h"
+#include "headrace/run/measure/deadline.h"
+#include "headrace/run/measure/machine.h"
 
 namespace headrace {
 namespace {
@@ -32,7 +32,7 @@ class CallersCrew final : public Crew {
       turn.lock();
     else if (!turn.try_lock_until(deadline))
       return Pull::wait;
-    const Working working(number());
+    const ReentrancyGuard working(number());
     const Range range{Range::Next()};
     if (trace_) trace_->arrives();
     uint64_t waits_since = 0;

@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
-#include "headrace/run/measure/deadline.h"
-#include "headrace/run/measure/machine.h"
 #include "headrace/run/engine/ranges.h"
 #include "headrace/run/engine/trace.h"
+#include "headrace/run/measure/deadline.h"
+#include "headrace/run/measure/machine.h"
 
 namespace headrace {
 namespace {
@@ -105,7 +105,7 @@ class ThreadsCrew final : public Crew {
     {
       std::lock_guard lock(executor_.mutex());
       if (!stopping_) steer_.end(now_ns(), executor_, team_);
-      if (!stopping_) asked_by_ = Working::worker_of(number());
+      if (!stopping_) asked_by_ = ReentrancyGuard::worker_of(number());
       stopping_ = true;
     }
     for (std::condition_variable* who : {&io_, &cpu_, &resting_, &consumer_}) who->notify_all();
@@ -149,9 +149,10 @@ class ThreadsCrew final : public Crew {
 
   // One turn of a worker is: report what was done, take the next, call those for whom there is something.
   void work(Worker& worker, Duty duty, size_t number) {
-    const Working working(this->number(), around_);
+    const ReentrancyGuard working(this->number(), around_);
     Work work;
-    Tally& lacked = duty == Duty::cpu ? worker.counters.core_wait_ns : worker.counters.reading_core_wait_ns;
+    SingleWriterCounter& lacked =
+        duty == Duty::cpu ? worker.counters.core_wait_ns : worker.counters.reading_core_wait_ns;
     std::optional<CoreWait> core_wait;
     // A file each: of more readers than there are cores, most wait for the store and not for a core.
     if (duty == Duty::cpu || number < steer_.cores()) core_wait.emplace();
@@ -203,7 +204,7 @@ class ThreadsCrew final : public Crew {
 
   // Nobody else would hear what fails in a function that has stopped the run.
   void note_last(const Status& status) {
-    const bool asked = asked_by_ && asked_by_ == Working::worker_of(number());
+    const bool asked = asked_by_ && asked_by_ == ReentrancyGuard::worker_of(number());
     if (asked && !status.ok() && status.code() != Code::cancelled) failed_ = status;
     consumer_.notify_all();
   }
@@ -241,7 +242,7 @@ class ThreadsCrew final : public Crew {
   bool stopping_ = false;
   const void* asked_by_ = nullptr;  // to stop, from within: the worker whose work it was
   Status failed_;                   // in what he does
-  const Working::Crews around_ = Working::all();
+  const ReentrancyGuard::Crews around_ = ReentrancyGuard::all();
   std::vector<std::thread> threads_;
 };
 

@@ -24,7 +24,7 @@ class Crew {
   virtual void stop() = 0;
 
   // Whether this thread works for it.
-  bool is_within() const { return Working::is_for(number_); }
+  bool is_within() const { return ReentrancyGuard::is_for(number_); }
 
  protected:
   uint64_t number() const { return number_; }

@@ -120,17 +120,17 @@ void Executor::pump() {
   root_->open_stages(open_);
   bool again = true;
   while (again) {
-    again = starved_ = false;
-    for (auto it = open_.rbegin(); it != open_.rend() && !starved_; ++it) {
+    again = waiting_for_memory_ = false;
+    for (auto it = open_.rbegin(); it != open_.rend() && !waiting_for_memory_; ++it) {
       // What it and those before it would take is what the hungry part waits for.
-      if (hungry_ && hungry_->stage == *it) break;
+      if (out_of_memory_ && out_of_memory_->stage == *it) break;
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
       Stage::Admitted admitted;
       while ((admitted = admit(**it)) == Stage::Admitted::yes)
         if ((*it)->ended()) break;
-      starved_ = admitted == Stage::Admitted::no_memory;
-      times_starved_ += starved_ ? 1 : 0;
+      waiting_for_memory_ = admitted == Stage::Admitted::no_memory;
+      times_out_of_memory_ += waiting_for_memory_ ? 1 : 0;
       again = again || ((*it)->ended() && !had_ended && *it != stages_.back());
     }
     opened_.clear();
@@ -156,21 +156,22 @@ bool Executor::take_locked(Duty duty, Work& work) {
 
 bool Executor::take_any(Duty duty, Work& work) {
   // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
-  if (hungry_ && (hungry_->ticket->dropped || !may_work(*hungry_->stage))) hungry_.reset();
-  if (hungry_ && !is_turn_of(duty)) return false;
+  if (out_of_memory_ && (out_of_memory_->ticket->dropped || !may_work(*out_of_memory_->stage)))
+    out_of_memory_.reset();
+  if (out_of_memory_ && !is_turn_of(duty)) return false;
   pump();
-  if (hungry_) {
-    if (hungry_->io == (duty == Duty::io))
-      hungry_->stage->take_this(*hungry_, work);
+  if (out_of_memory_) {
+    if (out_of_memory_->io == (duty == Duty::io))
+      out_of_memory_->stage->take_this(*out_of_memory_, work);
     else
-      hungry_->stage->take(false, work);
+      out_of_memory_->stage->take(false, work);
     work.alone = true;
     consumer_took_ = false;
     ++running_;
     return true;
   }
   if (duty == Duty::io && reads_enough()) {
-    ++times_starved_;
+    ++times_out_of_memory_;
     return false;
   }
   for (auto it = stages_.rbegin(); it != stages_.rend(); ++it)
@@ -194,13 +195,15 @@ bool Executor::reads_enough() const {
 // While a part is hungry: its own turn comes when nothing runs. Before a hungry read, parts that have their
 // bytes already and are not younger get rid of them.
 bool Executor::is_turn_of(Duty duty) const {
-  const bool others_first = hungry_->io && hungry_->stage->has_ready(hungry_->ticket->serial);
-  return running_ == 0 && !awaits_consumer_ && (hungry_->io && !others_first) == (duty == Duty::io);
+  const bool others_first =
+      out_of_memory_->io && out_of_memory_->stage->has_ready(out_of_memory_->ticket->serial);
+  return running_ == 0 && !awaits_consumer_ && (out_of_memory_->io && !others_first) == (duty == Duty::io);
 }
 
 bool Executor::has_work(Duty duty) const {
   if (!broken_.ok()) return false;
-  if (hungry_ && !hungry_->ticket->dropped && may_work(*hungry_->stage)) return is_turn_of(duty);
+  if (out_of_memory_ && !out_of_memory_->ticket->dropped && may_work(*out_of_memory_->stage))
+    return is_turn_of(duty);
   if (duty == Duty::io && reads_enough()) return false;
   return std::any_of(stages_.begin(), stages_.end(),
                      [&](Stage* stage) { return may_work(*stage) && stage->has_runnable(duty == Duty::io); });
@@ -245,7 +248,7 @@ bool Executor::has_many_news() const {
 
 bool Executor::has_plenty() const {
   Stage* giving = flexible_ ? root_->giving() : nullptr;
-  return giving && giving->has_plenty() && broken_.ok() && !hungry_;
+  return giving && giving->has_plenty() && broken_.ok() && !out_of_memory_;
 }
 
 bool Executor::take(Duty duty, Work& work) {
@@ -271,9 +274,10 @@ void Executor::settle(Work& work) {
       work.ticket.reset();
       return pump();
     }
-    if (answer_hunger(work)) return;
+    if (answer_out_of_memory(work)) return;
   }
-  if (hungry_ && hungry_->ticket == work.ticket && hungry_->part == work.part) hungry_.reset();
+  if (out_of_memory_ && out_of_memory_->ticket == work.ticket && out_of_memory_->part == work.part)
+    out_of_memory_.reset();
   work.stage->finish(work);
   work.ticket.reset();
 }
@@ -281,8 +285,8 @@ void Executor::settle(Work& work) {
 // A part found the pool empty. What runs beside it will give memory back, or has done so just now; then bytes
 // read ahead can go, then younger tickets, then the consumer can take what is ready. Only when all that is
 // gone the part is too large.
-bool Executor::answer_hunger(Work& work) {
-  ++times_starved_;
+bool Executor::answer_out_of_memory(Work& work) {
+  ++times_out_of_memory_;
   headroom_.was_short();
   bool retry = true;
   awaits_consumer_ = false;
@@ -309,19 +313,19 @@ bool Executor::answer_hunger(Work& work) {
         freed = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || freed;
     }
     if (!awaits_consumer_ && !others && !paused && !freed) {
-      freed = has_last_resort();
+      freed = reclaims_memory();
       if (!freed) return false;
     }
     retry = awaits_consumer_ || paused || freed;
   }
   work.result = {};
   work.stage->give_back(work);
-  const bool oldest =
-      !hungry_ || hungry_->stage != work.stage || hungry_->ticket->serial >= work.ticket->serial;
+  const bool oldest = !out_of_memory_ || out_of_memory_->stage != work.stage ||
+                      out_of_memory_->ticket->serial >= work.ticket->serial;
   if (!retry)
-    hungry_.reset();
+    out_of_memory_.reset();
   else if (oldest)
-    hungry_ = work;
+    out_of_memory_ = work;
   work.ticket.reset();
   return true;
 }
@@ -364,9 +368,9 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
   handed_all_ = handed_all_ || pulled == Pull::end;
   if (pulled != Pull::wait || running_ > 0) return pulled;
   awaits_consumer_ = false;  // it came and found nothing
-  if (!starved_ || give_up_later_children()) return pulled;
+  if (!waiting_for_memory_ || give_up_later_children()) return pulled;
   if (std::all_of(stages_.begin(), stages_.end(), [](const Stage* stage) { return stage->empty(); })) {
-    if (has_last_resort()) {
+    if (reclaims_memory()) {
       pump();
       return pulled;
     }

@@ -50,18 +50,18 @@ class Executor {
   void remember_before() { remembers_ = true; }  // before the first element
   uint64_t num_handed() const;                   // elements
   size_t in_flight() const;
-  void set_last_resort(LastResort* last_resort) { last_resort_ = last_resort; }  // null: none
+  void set_reclaimable(ReclaimableMemory* reclaimable) { reclaimable_ = reclaimable; }  // null: none
   // Tickets under way in each stage from now on. Those that are beyond it stay.
   void set_ring(size_t ring) { ring_ = ring; }  // REQUIRES: the mutex is held
   Pool::Ledger ledger() const { return pool_->ledger(); }
   // How often work was held back for want of memory. REQUIRES: the mutex is held.
-  uint64_t times_starved() const { return times_starved_; }
+  uint64_t times_out_of_memory() const { return times_out_of_memory_; }
   // How many parts wait for a reader or worker, or are in one's hands, and how many elements are ready.
   struct Phases {
     size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
   };
-  Phases phases() const;                         // REQUIRES: the mutex is held
-  const Given& given() const { return given_; }  // what poll() gave last; REQUIRES: the mutex is held
+  Phases phases() const;                             // REQUIRES: the mutex is held
+  const TicketRef& given() const { return given_; }  // what poll() gave last; REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
   // Whether what it makes is an element of the run, and goes to no other stage.
   bool gives(const Stage& stage) const;
@@ -89,13 +89,13 @@ class Executor {
   void settle(Work& work);  // what run() found
   Pull poll_any(Sample& out, Status& failure);
   void pump();
-  bool answer_hunger(Work& work);
-  bool has_last_resort() { return last_resort_ && last_resort_->give_up(); }
+  bool answer_out_of_memory(Work& work);
+  bool reclaims_memory() { return reclaimable_ && reclaimable_->reclaim(); }
   bool give_up_later_children();
   bool is_waited_for(const Stage& stage) const;
   bool may_work(const Stage& stage) const;
   bool drop_all_not_waited_for();
-  bool is_turn_of(Duty duty) const;  // REQUIRES: hungry_
+  bool is_turn_of(Duty duty) const;  // REQUIRES: out_of_memory_
   bool reads_enough() const;
   Stage::Admitted admit(Stage& stage);
   void remember();
@@ -103,7 +103,7 @@ class Executor {
   mutable std::mutex mutex_;
   StreamPtr root_;
   std::vector<Stage*> stages_;  // what is needed first stands last
-  Given given_;
+  TicketRef given_;
   uint64_t num_handed_ = 0;         // elements, since start();
   bool handed_all_ = false;         // there are no more
   Cursor before_, after_;           // where the streams stood before the last of them, and behind it,
@@ -115,14 +115,14 @@ class Executor {
   size_t budget_, ring_;
   Headroom headroom_;
   bool flexible_;
-  size_t running_ = 0;            // parts in workers' hands,
-  size_t reading_ = 0;            // and how many of them are being read
-  std::optional<Work> hungry_;    // a part that was given back for want of memory
-  bool awaits_consumer_ = false;  // it can only go on when the consumer has taken an element
-  bool consumer_took_ = false;    // since a part was taken that found no memory before: there is more now
-  bool starved_ = false;          // the last admission found no memory
-  uint64_t times_starved_ = 0;
-  LastResort* last_resort_ = nullptr;
+  size_t running_ = 0;                 // parts in workers' hands,
+  size_t reading_ = 0;                 // and how many of them are being read
+  std::optional<Work> out_of_memory_;  // a part that was given back for want of memory
+  bool awaits_consumer_ = false;       // it can only go on when the consumer has taken an element
+  bool consumer_took_ = false;       // since a part was taken that found no memory before: there is more now
+  bool waiting_for_memory_ = false;  // the last admission found no memory
+  uint64_t times_out_of_memory_ = 0;
+  ReclaimableMemory* reclaimable_ = nullptr;
   bool tight_ = false;  // memory does not suffice for all branches beside one another
   Status broken_;       // why nothing goes on any more
 };

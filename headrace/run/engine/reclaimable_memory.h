@@ -3,13 +3,13 @@
 
 namespace headrace {
 
-class LastResort {
+class ReclaimableMemory {
  public:
   // Nothing can go on for want of memory: whether there is more now. It may not call the executor.
-  virtual bool give_up() = 0;
+  virtual bool reclaim() = 0;
 
  protected:
-  ~LastResort() = default;
+  ~ReclaimableMemory() = default;
 };
 
 }  // namespace headrace

@@ -6,8 +6,8 @@
 #include <memory>
 #include <set>
 
-#include "headrace/run/work/body.h"
 #include "headrace/run/streams/stream.h"
+#include "headrace/run/work/body.h"
 
 namespace headrace {
 

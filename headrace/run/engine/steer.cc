@@ -101,7 +101,7 @@ uint64_t Steer::waited_ns(uint64_t now) const {
 Steer::Sums Steer::sums(uint64_t now, const Executor& executor, const Team& team) const {
   Sums out = now_;
   if (cpu_times_.process_ns) out.process = cpu_times_.process_ns();
-  out.waited = waited_ns(now), out.starved = executor.times_starved();
+  out.waited = waited_ns(now), out.starved = executor.times_out_of_memory();
   team.each([&](const Worker& worker) {
     out.lacked += worker.counters.core_wait_ns.get();
     out.reading_lacked += worker.counters.reading_core_wait_ns.get();

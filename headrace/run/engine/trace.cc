@@ -70,7 +70,7 @@ void Trace::end_left_out(uint64_t end_ns) {
   if (const uint32_t steps = to_leave_out_ - not_timed_; steps > 0) end_steps(steps, end_ns);
 }
 
-void Trace::ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
+void Trace::ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const TicketRef& given) {
   if (waited_from_ns != 0 && waiting_since_ns_ == 0) {
     end_left_out(waited_from_ns);
     waiting_since_ns_ = waited_from_ns;

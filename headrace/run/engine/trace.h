@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "headrace/run/engine/executor.h"
-#include "headrace/run/measure/sample_names.h"
 #include "headrace/run/engine/track.h"
+#include "headrace/run/measure/sample_names.h"
 #include "headrace/tune/tuner.h"
 
 namespace headrace {
@@ -41,7 +41,7 @@ class Trace {
   // By the consumer: it comes for an element; it leaves with one, or without. `waited_from_ns`: since when it
   // waited in this call, and until when; 0: it did not.
   void arrives() { not_timed_ > 0 ? void(--not_timed_) : begins_call(); }
-  void leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given) {
+  void leaves(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const TicketRef& given) {
     const bool is_one_of_many = not_timed_ != to_leave_out_ && pulled == Pull::item && waited_from_ns == 0;
     if (!is_one_of_many) ends_call(pulled, waited_from_ns, left_ns, given);
   }
@@ -84,7 +84,7 @@ class Trace {
   void begins_call();
   void end_steps(uint32_t steps, uint64_t end_ns);
   void end_left_out(uint64_t end_ns);
-  void ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const Given& given);
+  void ends_call(Pull pulled, uint64_t waited_from_ns, uint64_t left_ns, const TicketRef& given);
 
   const uint64_t began_ns_;
   const size_t least_, most_;  // pieces of a track
@@ -97,7 +97,7 @@ class Trace {
   // Of the next calls, those that nobody looks at: so many of them, and of these the ones to come. They end a
   // step each, and none of them waits.
   uint32_t to_leave_out_ = 0, not_timed_ = 0;
-  Given step_;  // what the first of them is about
+  TicketRef step_;  // what the first of them is about
 
   alignas(kCacheLine) uint64_t next_state_ns_ = 0;  // guarded by the executor's mutex
 

@@ -1,10 +1,11 @@
 // Rows become one tensor.
+#include "headrace/run/evaluate/collate.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "headrace/core/stop_flag.h"
-#include "headrace/run/evaluate/collate.h"
 
 namespace headrace {
 namespace {

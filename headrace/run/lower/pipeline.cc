@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headrace/core/element_cache.h"
+#include "headrace/graph/passes/cache_key.h"
 #include "headrace/graph/passes/dead_fields.h"
 #include "headrace/graph/passes/filters_first.h"
 #include "headrace/graph/passes/partial_outputs.h"
@@ -11,16 +12,15 @@
 #include "headrace/graph/passes/planar.h"
 #include "headrace/graph/passes/used_fields.h"
 #include "headrace/graph/walk_nodes.h"
-#include "headrace/graph/passes/cache_key.h"
-#include "headrace/run/streams/shard_assignment.h"
-#include "headrace/run/streams/generate.h"
-#include "headrace/run/work/group_body.h"
-#include "headrace/run/row_paths/level_body.h"
-#include "headrace/run/work/pack_body.h"
 #include "headrace/run/lower/attach_points.h"
 #include "headrace/run/lower/lower_level.h"
-#include "headrace/run/work/sample_body.h"
+#include "headrace/run/row_paths/level_body.h"
+#include "headrace/run/streams/generate.h"
 #include "headrace/run/streams/scan.h"
+#include "headrace/run/streams/shard_assignment.h"
+#include "headrace/run/work/group_body.h"
+#include "headrace/run/work/pack_body.h"
+#include "headrace/run/work/sample_body.h"
 
 namespace headrace {
 namespace {
@@ -140,7 +140,7 @@ class Lowering {
                                ? kResidentBlock
                                : std::max<uint64_t>(1, read_block_ / branches_ / samples_an_element(*made));
     body->set_block(block);
-    auto feeder = dealt ? deal_stream(made, block, *dealt)
+    auto feeder = dealt ? assigned_stream(made, block, *dealt)
                         : position_stream(made, &body->block(), &body->outer_start());
     pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
     return stage(std::move(feeder), std::move(body));

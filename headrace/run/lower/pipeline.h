@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "headrace/graph/rewrites/rewrites.h"
-#include "headrace/run/measure/counters.h"
 #include "headrace/run/engine/stage.h"
+#include "headrace/run/measure/counters.h"
 
 namespace headrace {
 

@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-class Tally {
+class SingleWriterCounter {
  public:
   void add(uint64_t n) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);

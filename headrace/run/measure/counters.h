@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "headrace/run/measure/sample_costs.h"
 #include "headrace/run/measure/counter.h"
+#include "headrace/run/measure/sample_costs.h"
 
 namespace headrace {
 
@@ -38,27 +38,27 @@ class DecoderTallies {
  private:
   struct One {
     std::atomic<const char*> name = nullptr;  // of a literal
-    Tally images;
+    SingleWriterCounter images;
   };
   std::array<One, 12> all_;  // more than there are
 };
 
 struct OpTally {
-  Tally calls, timed_calls, timed_ns, bytes;
+  SingleWriterCounter calls, timed_calls, timed_ns, bytes;
   DecoderTallies decoders;
 };
 
 class Counters {
  public:
   explicit Counters(size_t operators, size_t stages = 0) : ops(operators), costs(stages) {}
-  std::vector<OpTally> ops;        // by ordinal
-  std::vector<SampleCosts> costs;  // by number of the stage
-  Tally parts, busy_ns;            // of workers
-  Tally core_wait_ns;              // ready to run, without a core
-  Tally io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
-  Tally reading_cpu_ns, reading_core_wait_ns;  // of readers: what unpacks and checks, too
-  Tally reading_python_ns;                     // of their CPU time, in calls that made samples
-  Tally opened_again;                          // blocks that were dropped for want of memory
+  std::vector<OpTally> ops;            // by ordinal
+  std::vector<SampleCosts> costs;      // by number of the stage
+  SingleWriterCounter parts, busy_ns;  // of workers
+  SingleWriterCounter core_wait_ns;    // ready to run, without a core
+  SingleWriterCounter io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
+  SingleWriterCounter reading_cpu_ns, reading_core_wait_ns;  // of readers: what unpacks and checks, too
+  SingleWriterCounter reading_python_ns;                     // of their CPU time, in calls that made samples
+  SingleWriterCounter opened_again;                          // blocks that were dropped for want of memory
 };
 
 // CPU time of the calling thread, ns.

@@ -6,7 +6,7 @@
 namespace headrace {
 namespace {
 
-thread_local Working::Crews works_for;
+thread_local ReentrancyGuard::Crews works_for;
 
 }  // namespace
 
@@ -15,18 +15,18 @@ uint64_t next_crew_number() {
   return ++last;
 }
 
-Working::Working(uint64_t crew, const Crews& around) : before_(works_for.size()) {
+ReentrancyGuard::ReentrancyGuard(uint64_t crew, const Crews& around) : before_(works_for.size()) {
   works_for.insert(works_for.end(), around.begin(), around.end());
   works_for.push_back({crew, &works_for});
 }
 
-Working::~Working() { works_for.resize(before_); }
+ReentrancyGuard::~ReentrancyGuard() { works_for.resize(before_); }
 
-const void* Working::worker_of(uint64_t crew) {
+const void* ReentrancyGuard::worker_of(uint64_t crew) {
   const auto found = std::ranges::find(works_for, crew, &Place::crew);
   return found != works_for.end() ? found->worker : nullptr;
 }
 
-const Working::Crews& Working::all() { return works_for; }
+const ReentrancyGuard::Crews& ReentrancyGuard::all() { return works_for; }
 
 }  // namespace headrace

@@ -10,7 +10,7 @@ uint64_t next_crew_number();
 
 // This thread works for a crew as long as one of these lives: what is called meanwhile, functions of the
 // pipeline and signal handlers, is within it.
-class Working {
+class ReentrancyGuard {
  public:
   struct Place {
     uint64_t crew;
@@ -18,10 +18,10 @@ class Working {
   };
   using Crews = std::vector<Place>;
   // `around`: those that wait for this one, as whoever began the thread works for them.
-  explicit Working(uint64_t crew, const Crews& around = {});
-  ~Working();
-  Working(const Working&) = delete;
-  Working& operator=(const Working&) = delete;
+  explicit ReentrancyGuard(uint64_t crew, const Crews& around = {});
+  ~ReentrancyGuard();
+  ReentrancyGuard(const ReentrancyGuard&) = delete;
+  ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
   static bool is_for(uint64_t crew) { return worker_of(crew) != nullptr; }
   // Which of its workers this thread is, or works for; null: none.

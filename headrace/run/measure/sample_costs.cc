@@ -58,7 +58,8 @@ uint64_t SampleCosts::take_left_out(uint64_t ns) {
 
 std::array<uint64_t, SampleCosts::kBuckets> SampleCosts::counts() const {
   std::array<uint64_t, kBuckets> out;
-  std::ranges::transform(buckets_, out.begin(), [](const Tally& bucket) { return bucket.get(); });
+  std::ranges::transform(buckets_, out.begin(),
+                         [](const SingleWriterCounter& bucket) { return bucket.get(); });
   out[bucket_of(like_ns_.get())] += left_out_.get();
   return out;
 }

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "headrace/run/measure/sample_names.h"
 #include "headrace/run/measure/counter.h"
+#include "headrace/run/measure/sample_names.h"
 
 namespace headrace {
 
@@ -53,9 +53,9 @@ class SampleCosts {
   uint64_t least_ = 0;    // what a sample must cost more than to be among the slowest
   uint64_t unnamed_ = 0;  // of those, that have no name: their like are not looked for
 
-  Tally left_out_, like_ns_;  // since others were taken, which were like this
-  Tally total_ns_, averaged_;
-  std::array<Tally, kBuckets> buckets_;
+  SingleWriterCounter left_out_, like_ns_;  // since others were taken, which were like this
+  SingleWriterCounter total_ns_, averaged_;
+  std::array<SingleWriterCounter, kBuckets> buckets_;
   mutable std::mutex mutex_;
   std::vector<SlowSample> slowest_;  // guarded by mutex_
 };

@@ -6,10 +6,10 @@
 #include "headrace/core/byte_size.h"
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/walk_nodes.h"
+#include "headrace/run/engine/stage.h"
+#include "headrace/run/measure/machine.h"
 #include "headrace/run/read/fetch.h"
 #include "headrace/run/row_paths/level_body.h"
-#include "headrace/run/measure/machine.h"
-#include "headrace/run/engine/stage.h"
 
 namespace headrace {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "headrace/core/value.h"
-#include "headrace/run/measure/sample_names.h"
 #include "headrace/run/engine/track.h"
+#include "headrace/run/measure/sample_names.h"
 
 namespace headrace {
 

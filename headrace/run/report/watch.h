@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "headrace/run/report/timeline.h"
 #include "headrace/run/engine/trace.h"
+#include "headrace/run/report/timeline.h"
 
 namespace headrace {
 

@@ -9,8 +9,8 @@
 #include "headrace/core/saturate.h"
 #include "headrace/io/file_map.h"
 #include "headrace/kernels/copy_past_caches.h"
-#include "headrace/run/work/leave_blocks.h"
 #include "headrace/run/row_paths/level_body.h"
+#include "headrace/run/work/leave_blocks.h"
 
 namespace headrace {
 namespace {

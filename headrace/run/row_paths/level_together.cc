@@ -1,5 +1,5 @@
-// Elements that go through maps, filters and keys side by side (run/work/together.h): from memory, or read as the
-// rows of a batch (level_many_reads.cc).
+// Elements that go through maps, filters and keys side by side (run/work/together.h): from memory, or read as
+// the rows of a batch (level_many_reads.cc).
 #include <numeric>
 #include <utility>
 

@@ -1,79 +1,118 @@
 #include "headrace/run/state/iteration_state.h"
 
-#include "headrace/run/state/merge.h"
+#include <limits>
 
 namespace headrace {
 namespace {
+constexpr int64_t kVersion = 1;
 
-// The numbers that deals stand in at the end of a cursor: see save_deal.
-constexpr size_t kFreshDeal = 5;
+std::string half(const std::string& fingerprint, bool data) {
+  const size_t dash = fingerprint.find('-');
+  return data ? fingerprint.substr(dash == std::string::npos ? 0 : dash) : fingerprint.substr(0, dash);
+}
+}  // namespace
 
-// A cursor may belong to one rank, or to the ranks of one world.
-Status check_rank(const Where& where, const Pipeline& pipeline) {
-  const Shard mine = pipeline.shard.value_or(Shard{});
-  if (where.finished || where.world.value_or(mine.world) == mine.world) {
-    if (where.finished || where.rank.value_or(mine.rank) == mine.rank) return {};
+Value state_to_value(const IterationState& where, const std::string& fingerprint) {
+  Value out{Value::Object()};
+  out.set("version", kVersion);
+  out.set("fingerprint", fingerprint);
+  out.set("epoch", where.epoch);
+  if (where.finished) {
+    out.set("finished", true);
+  } else if (where.elastic) {
+    out.set("consumed", where.consumed);
+  } else {
+    out.set("delivered", where.delivered);
+    if (where.round > 0) out.set("round", where.round);
+    if (where.dealt) out.set("dealt", assignment_to_value(*where.dealt));
+    if (!where.cursor.empty()) out.set("cursor", Value::List(where.cursor.begin(), where.cursor.end()));
+    if (where.rank) out.set("rank", *where.rank);
+    if (where.world) out.set("world", *where.world);
+    if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
   }
-  const auto name = [](std::optional<uint32_t> rank, uint32_t world) {
-    return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
-  };
-  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", this is " +
-                 name(mine.rank, mine.world) + "; " +
-                 (where.bound_by.empty()
-                      ? "merge_states() makes one for any world of those of all ranks"
-                      : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)));
+  return out;
+}
+
+namespace {
+
+Status read_number(const Value& state, const char* key, std::optional<uint64_t>& out) {
+  if (!state.find(key)) return {};
+  HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
+  if (number < 0)
+    return invalid("state: '" + std::string(key) + "' wants at least 0, got " + std::to_string(number));
+  out = static_cast<uint64_t>(number);
+  return {};
+}
+
+Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& out) {
+  if (!state.find(key)) return {};
+  HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
+  if (number < 0 || number > std::numeric_limits<uint32_t>::max())
+    return invalid("state: '" + std::string(key) + "' wants a number of 32 bits, got " +
+                   std::to_string(number));
+  out = static_cast<uint32_t>(number);
+  return {};
+}
+
+Status read_cursor(const Value& state, Cursor& out) {
+  const Value* cursor = state.find("cursor");
+  if (!cursor) return {};
+  if (!cursor->list()) return invalid("state: 'cursor' wants a list of numbers");
+  for (const Value& v : *cursor->list()) {
+    if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
+    out.push_back(static_cast<uint64_t>(*v.integer()));
+  }
+  return {};
 }
 
 }  // namespace
 
-void put_cursor(Cursor now, const Cursor& fresh, const Pipeline& pipeline, Where& out) {
-  using Whose = Pipeline::Sharing::Whose;
-  const Pipeline::Sharing& sharing = pipeline.sharing;
-  out.cursor = std::move(now);
-  if (!pipeline.shard) return;
-  if (pipeline.shard->steps) out.round = out.cursor[1];
-  if (sharing.whose != Whose::any || out.round > 0) out.world = pipeline.shard->world;
-  if (sharing.whose == Whose::rank || out.round > 0) out.rank = pipeline.shard->rank;
-  out.bound_by = sharing.bound_by;
-  if (!sharing.merges) return;
-  const Cursor deal(out.cursor.begin() + static_cast<std::ptrdiff_t>(fresh.size() - kFreshDeal),
-                    out.cursor.end());
-  CursorReader reader(deal);
-  out.dealt = restore_deal(reader);
-  out.dealt->round.number = out.round;
-  out.cursor.clear();
-}
-
-Cursor cursor_of(const Where& where, const Cursor& fresh, const Pipeline& pipeline) {
-  if (!where.dealt && where.round == 0) return where.cursor;
-  if (!where.cursor.empty()) return where.cursor;
-  Cursor out = fresh;
-  if (where.dealt) {
-    out.resize(fresh.size() - kFreshDeal);
-    save_deal(*where.dealt, out);
+Result<IterationState> read_state(const Value& state) {
+  if (state.find("plan"))
+    return invalid(
+        "state: wants what state_dict() gave, got a plan; hr.load_plan() or `headrace run` open it");
+  if (!state.find("version") || !state.find("fingerprint"))
+    return invalid("state: wants what state_dict() gave, got something without 'version' and 'fingerprint'");
+  HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
+  if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
+  IterationState out;
+  std::optional<uint64_t> epoch, consumed, delivered, round;
+  HEADRACE_TRY(read_number(state, "epoch", epoch));
+  HEADRACE_TRY(read_number(state, "consumed", consumed));
+  HEADRACE_TRY(read_number(state, "delivered", delivered));
+  HEADRACE_TRY(read_number(state, "round", round));
+  if (!epoch) return invalid("state: wants 'epoch', got " + state.dump());
+  out.epoch = *epoch;
+  out.finished = state.is_true("finished");
+  if (out.finished) return out;
+  if (!consumed && !delivered) return invalid("state: wants 'consumed' or 'delivered', got " + state.dump());
+  out.elastic = !delivered;
+  out.consumed = consumed.value_or(0), out.delivered = delivered.value_or(0), out.round = round.value_or(0);
+  HEADRACE_TRY(read_rank(state, "rank", out.rank));
+  HEADRACE_TRY(read_rank(state, "world", out.world));
+  HEADRACE_TRY(read_cursor(state, out.cursor));
+  if (const Value* dealt = state.find("dealt")) {
+    HEADRACE_ASSIGN(out.dealt, assignment_from_value(*dealt));
   }
-  if (pipeline.shard->steps) out[0] = where.delivered, out[1] = where.round;
+  if (const Value* bound_by = state.find("bound_by"); bound_by && bound_by->text())
+    out.bound_by = *bound_by->text();
   return out;
 }
 
-Status check_fits(const Where& where, const Pipeline& pipeline) {
-  const Pipeline::Elastic& e = pipeline.elastic;
-  const bool is_elastic = e.form != Pipeline::Elastic::Form::none;
-  if (where.elastic && is_elastic && e.total != kInfinite && e.times != 0) {
-    const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
-    if (where.consumed > most)
-      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
-                     std::to_string(most));
-  }
-  const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
-  if (where.elastic != is_elastic && !where.finished && !begins)
-    return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
-                                 : "state: was taken with deterministic=False, this loader has not");
-  HEADRACE_TRY(check_rank(where, pipeline));
-  const bool again = where.round > 0 && where.cursor.empty() && pipeline.shard && pipeline.shard->steps;
-  const bool fits = pipeline.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
-  if (!where.finished && !where.elastic && !fits) return invalid("state: its cursor does not fit this plan");
-  return {};
+Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint) {
+  HEADRACE_ASSIGN(IterationState where, read_state(state));
+  HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
+  if (half(theirs, false) != half(fingerprint, false))
+    return invalid(
+        "state: was taken from another plan (verbs, operators, their parameters or seeds differ): "
+        "fingerprint " +
+        theirs + ", this plan's is " + fingerprint);
+  if (theirs != fingerprint)
+    return invalid(
+        "state: the data changed since it was taken (file names, labels, counts or contents differ): "
+        "fingerprint " +
+        theirs + ", this data's is " + fingerprint);
+  return where;
 }
 
 }  // namespace headrace

@@ -1,15 +1,32 @@
-// Where a run stands, as its plan has it: the cursor of its streams, whose that is, and whether it fits.
+// The state of an iteration as JSON: a fingerprint, an epoch, and how much of it was handed out.
 #pragma once
-#include "headrace/run/lower/pipeline.h"
-#include "headrace/run/state/state.h"
+#include <optional>
+#include <string>
+
+#include "headrace/core/value.h"
+#include "headrace/run/streams/shard_assignment.h"
 
 namespace headrace {
 
-// Where the streams stand, and whose that is. `fresh`: the cursor of an epoch's beginning.
-void put_cursor(Cursor now, const Cursor& fresh, const Pipeline& pipeline, Where& out);
-// The cursor that a state means; empty for the beginning of an epoch.
-Cursor cursor_of(const Where& where, const Cursor& fresh, const Pipeline& pipeline);
-// Refuses what another number of ranks, another rank or another kind of order left behind.
-Status check_fits(const Where& where, const Pipeline& pipeline);
+// Where an iteration stands. With random access `consumed` (samples, over all ranks) says it all and fits any
+// world size; with a filter, unbatch or window shuffle it is a cursor of this rank.
+struct IterationState {
+  uint64_t epoch = 0;
+  uint64_t consumed = 0;
+  bool elastic = true;
+  bool finished = false;
+  Cursor cursor{};
+  uint64_t delivered = 0;  // with a cursor or a deal: elements of this epoch handed out by this rank
+  uint64_t round = 0;      // with steps=: how often this rank began its outputs again
+  std::optional<AssignmentPlace> dealt;  // in place of a cursor
+  std::string bound_by;                  // the verb that keeps states of all ranks from being merged
+  std::optional<uint32_t> rank, world;   // whose the cursor is: of any rank, of any world when there is none
+};
+
+Value state_to_value(const IterationState& where, const std::string& fingerprint);
+// What a state says, of whatever plan.
+Result<IterationState> read_state(const Value& state);
+// Refuses another version, another plan, changed data; says which.
+Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint);
 
 }  // namespace headrace

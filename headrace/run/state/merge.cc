@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <set>
 
-#include "headrace/run/state/state.h"
+#include "headrace/run/state/iteration_state.h"
 
 namespace headrace {
 namespace {
 
 constexpr size_t kShownRanks = 8;
 
-Status check_alike(std::span<const Value> states, std::span<const Where> ranks) {
+Status check_alike(std::span<const Value> states, std::span<const IterationState> ranks) {
   HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
   for (size_t i = 0; i < states.size(); ++i) {
-    const Where& where = ranks[i];
+    const IterationState& where = ranks[i];
     HEADRACE_ASSIGN(const std::string theirs, states[i].get_text("fingerprint"));
     if (theirs != fingerprint)
       return invalid("merge_states: wants states of one pipeline, got the fingerprints " + fingerprint +
@@ -21,7 +21,7 @@ Status check_alike(std::span<const Value> states, std::span<const Where> ranks) 
     if (!where.bound_by.empty())
       return invalid("merge_states: " + why_not_merged(where.bound_by) +
                      "; a state of this pipeline resumes on its own world only");
-    const Where& first = ranks[0];
+    const IterationState& first = ranks[0];
     if (where.epoch != first.epoch || where.finished != first.finished || where.elastic != first.elastic ||
         where.consumed != first.consumed || where.delivered != first.delivered)
       return invalid("merge_states: wants states taken after the same number of elements, got " +
@@ -41,13 +41,13 @@ std::string missing_text(const std::set<uint32_t>& seen, uint32_t world) {
 
 // Each rank of one world once, those of outputs that all ranks share excepted: these do not say whose they
 // are.
-Status check_ranks(std::span<const Where> ranks) {
+Status check_ranks(std::span<const IterationState> ranks) {
   const std::string wanted = "merge_states: wants the states of all ranks of one world, each once; got " +
                              std::to_string(ranks.size()) + " states, ";
   std::set<uint32_t> seen;
   std::optional<uint32_t> all;
   size_t unnamed = 0;
-  for (const Where& where : ranks) {
+  for (const IterationState& where : ranks) {
     if (!where.rank && !where.world) {
       ++unnamed;
       continue;
@@ -77,30 +77,31 @@ std::string why_not_merged(const std::string& bound_by) {
 
 Result<Value> merge_states(std::span<const Value> states) {
   if (states.empty()) return invalid("merge_states: wants the states of all ranks, got none");
-  std::vector<Where> ranks;
+  std::vector<IterationState> ranks;
   for (const Value& state : states) {
-    HEADRACE_ASSIGN(Where where, read_state(state));
+    HEADRACE_ASSIGN(IterationState where, read_state(state));
     ranks.push_back(std::move(where));
   }
   HEADRACE_TRY(check_alike(states, ranks));
-  const auto whole = [](const Where& where) { return !where.rank && !where.world; };
+  const auto whole = [](const IterationState& where) { return !where.rank && !where.world; };
   if (std::all_of(ranks.begin(), ranks.end(), whole)) return states[0];  // fits every world as it is
   HEADRACE_TRY(check_ranks(ranks));
-  Where merged{.epoch = ranks[0].epoch, .elastic = false, .delivered = ranks[0].delivered};
+  IterationState merged{.epoch = ranks[0].epoch, .elastic = false, .delivered = ranks[0].delivered};
   HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
-  const auto has_deal = [](const Where& where) { return where.dealt.has_value(); };
-  if (std::none_of(ranks.begin(), ranks.end(), has_deal)) {
+  const auto is_assigned = [](const IterationState& where) { return where.dealt.has_value(); };
+  if (std::none_of(ranks.begin(), ranks.end(), is_assigned)) {
     merged.round = 1;  // the outputs that all share are handed out: every rank begins them again
     return state_to_value(merged, fingerprint);
   }
-  std::sort(ranks.begin(), ranks.end(), [](const Where& a, const Where& b) { return a.rank < b.rank; });
-  std::vector<DealPlace> places;
-  for (const Where& where : ranks) {
+  std::sort(ranks.begin(), ranks.end(),
+            [](const IterationState& a, const IterationState& b) { return a.rank < b.rank; });
+  std::vector<AssignmentPlace> places;
+  for (const IterationState& where : ranks) {
     if (!where.dealt || !(where.dealt->deal == ranks[0].dealt->deal))
       return invalid("merge_states: wants states that went on from one merged state, got states of several");
     places.push_back(*where.dealt);
   }
-  merged.dealt = DealPlace{merge_deals(places), 0, {}};
+  merged.dealt = AssignmentPlace{merge_assignments(places), 0, {}};
   return state_to_value(merged, fingerprint);
 }
 

@@ -2,8 +2,8 @@
 // would be felt. Its cursor: samples handed out since the place that follows, the index of the first of
 // them, that place in the generator's own words, or nothing for its beginning.
 #pragma once
-#include "headrace/run/work/body.h"
 #include "headrace/run/streams/stream.h"
+#include "headrace/run/work/body.h"
 
 namespace headrace {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "headrace/run/streams/one_child.h"
 #include "headrace/run/streams/cursor_bytes.h"
+#include "headrace/run/streams/one_child.h"
 
 namespace headrace {
 namespace {

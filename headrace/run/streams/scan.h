@@ -2,8 +2,8 @@
 // waits for the state that the item before left behind. An item is all samples that are there, so that the
 // waiting costs little; a state of the run does not depend on how many those were.
 #pragma once
-#include "headrace/run/work/body.h"
 #include "headrace/run/streams/stream.h"
+#include "headrace/run/work/body.h"
 
 namespace headrace {
 

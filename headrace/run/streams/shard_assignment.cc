@@ -33,7 +33,7 @@ uint64_t nth_left(const Counts& counts, uint64_t ordinal) {
   return low;
 }
 
-void save_place(const DealPlace& place, Cursor& cursor) {
+void save_place(const AssignmentPlace& place, Cursor& cursor) {
   cursor.insert(cursor.end(), {place.round.taken, place.taken, place.deal.taken.size()});
   for (const Counts& counts : place.deal.taken) {
     cursor.push_back(counts.size());
@@ -43,8 +43,8 @@ void save_place(const DealPlace& place, Cursor& cursor) {
   for (const auto& [position, outputs] : place.deal.partial) cursor.insert(cursor.end(), {position, outputs});
 }
 
-DealPlace restore_place(CursorReader& cursor) {
-  DealPlace place;
+AssignmentPlace restore_place(CursorReader& cursor) {
+  AssignmentPlace place;
   place.round.taken = cursor.next(), place.taken = cursor.next();
   for (uint64_t worlds = cursor.next(); worlds > 0 && cursor.good(); --worlds) {
     Counts counts;
@@ -99,7 +99,7 @@ class DealStream final : public Stream {
   std::shared_ptr<const Level> level_;
   uint64_t block_;
   Shard shard_;
-  DealPlace place_;
+  AssignmentPlace place_;
   uint64_t epoch_ = 0;
   uint32_t occurrence_ = 0;
 };
@@ -129,12 +129,12 @@ Result<std::vector<Counts>> lists_of(const Value& state, std::string_view key) {
 
 }  // namespace
 
-uint64_t Deal::position(uint64_t ordinal) const {
+uint64_t ShardAssignment::position(uint64_t ordinal) const {
   for (auto counts = taken.rbegin(); counts != taken.rend(); ++counts) ordinal = nth_left(*counts, ordinal);
   return ordinal;
 }
 
-std::optional<uint64_t> Deal::ordinal(uint64_t position) const {
+std::optional<uint64_t> ShardAssignment::ordinal(uint64_t position) const {
   for (const Counts& counts : taken) {
     const uint64_t left = left_before(counts, position);
     if (left_before(counts, position + 1) == left) return std::nullopt;
@@ -143,16 +143,16 @@ std::optional<uint64_t> Deal::ordinal(uint64_t position) const {
   return position;
 }
 
-uint64_t Deal::handed_out(uint64_t position) const {
+uint64_t ShardAssignment::handed_out(uint64_t position) const {
   const auto at = std::lower_bound(partial.begin(), partial.end(), std::pair(position, uint64_t{0}));
   return at != partial.end() && at->first == position ? at->second : 0;
 }
 
-StreamPtr deal_stream(std::shared_ptr<const Level> level, uint64_t block, const Shard& shard) {
+StreamPtr assigned_stream(std::shared_ptr<const Level> level, uint64_t block, const Shard& shard) {
   return std::make_unique<DealStream>(std::move(level), block, shard);
 }
 
-void save_deal(const DealPlace& place, Cursor& cursor) {
+void save_assignment(const AssignmentPlace& place, Cursor& cursor) {
   if (place.round.outputs > 0)
     cursor.insert(cursor.end(), {1, 0, place.round.outputs});
   else
@@ -160,18 +160,18 @@ void save_deal(const DealPlace& place, Cursor& cursor) {
   save_place(place, cursor);
 }
 
-DealPlace restore_deal(CursorReader& cursor) {
+AssignmentPlace restore_assignment(CursorReader& cursor) {
   uint64_t outputs = 0;
   for (uint64_t n = cursor.next(); n > 0 && cursor.good(); --n) {
     const uint64_t ticket = cursor.next(), emitted = cursor.next();
     if (ticket == 0) outputs = emitted;
   }
-  DealPlace place = restore_place(cursor);
+  AssignmentPlace place = restore_place(cursor);
   place.round.outputs = outputs;
   return place;
 }
 
-Value deal_to_value(const DealPlace& place) {
+Value assignment_to_value(const AssignmentPlace& place) {
   Value out{Value::Object()};
   const auto lists = [&](std::string_view key, const auto& items, auto&& list) {
     if (items.empty()) return;
@@ -187,8 +187,8 @@ Value deal_to_value(const DealPlace& place) {
   return out;
 }
 
-Result<DealPlace> deal_from_value(const Value& value) {
-  DealPlace out;
+Result<AssignmentPlace> assignment_from_value(const Value& value) {
+  AssignmentPlace out;
   HEADRACE_ASSIGN(out.deal.taken, lists_of(value, "before"));
   for (const Counts& counts : out.deal.taken)
     if (counts.empty()) return invalid("state: 'before' wants the counts of at least one rank");
@@ -212,12 +212,12 @@ Result<DealPlace> deal_from_value(const Value& value) {
   return out;
 }
 
-Deal merge_deals(std::span<const DealPlace> ranks) {
-  Deal out = ranks.front().deal;
+ShardAssignment merge_assignments(std::span<const AssignmentPlace> ranks) {
+  ShardAssignment out = ranks.front().deal;
   Counts taken;
   std::map<uint64_t, uint64_t> partial(out.partial.begin(), out.partial.end());
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    const DealPlace& place = ranks[rank];
+    const AssignmentPlace& place = ranks[rank];
     taken.push_back(place.round.number > 0 ? place.taken : place.round.taken);
     if (place.round.number == 0 && place.round.outputs > 0)
       partial[out.position(taken.back() * ranks.size() + rank)] = place.round.outputs;

@@ -62,7 +62,7 @@ void Body::allow_together() {
 }
 
 std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator,
-                                             const Where& where) const {
+                                             const SampleDescription& where) const {
   if (!rows_together_ || batch.failure) return std::nullopt;
   const Schema& row = rows_together_->incoming();
   const int64_t count = batch.fields[0].shape[0];
@@ -86,7 +86,7 @@ std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket
       .after(": " + where() + ", row " + std::to_string(failure.sample) + failure.at);
 }
 
-Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const Where& where,
+Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const SampleDescription& where,
                     std::vector<Sample>& out) const {
   for (; link < chain.size(); ++link) {
     if (std::get_if<SkipLink>(&chain[link])) {
@@ -129,7 +129,7 @@ bool Body::keeps(const Status& status, size_t link) const {
 }
 
 Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
-                         const Where& where) const {
+                         const SampleDescription& where) const {
   const std::vector<Operand> fields = operands_of(sample.fields);
   std::vector<Tensor> made(programs.back().outputs.size());
   Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id, true}, {}, made);
@@ -139,7 +139,7 @@ Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Eval
 }
 
 Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
-                         const Where& where, std::vector<Sample>& out) const {
+                         const SampleDescription& where, std::vector<Sample>& out) const {
   const auto has_rows = [&](size_t f) {
     const TensorSpec& spec = link.schema.specs[f];
     return is_text(spec.dtype) ? sample.fields[f].is_ragged() : spec.shape.rank() > 0;

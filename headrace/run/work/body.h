@@ -14,9 +14,9 @@
 
 #include "headrace/run/evaluate/collate.h"
 #include "headrace/run/evaluate/evaluate.h"
-#include "headrace/run/read/fetch.h"
 #include "headrace/run/evaluate/links.h"
 #include "headrace/run/measure/sample_names.h"
+#include "headrace/run/read/fetch.h"
 #include "headrace/run/work/ticket.h"
 #include "headrace/run/work/together.h"
 
@@ -79,9 +79,9 @@ class Body {
 
  protected:
   // Puts into words where a sample comes from; refers to the function that does.
-  class Where {
+  class SampleDescription {
    public:
-    template <class F> Where(const F& words)
+    template <class F> SampleDescription(const F& words)
         : words_(&words), call_([](const void* f) { return std::string((*static_cast<const F*>(f))()); }) {}
     std::string operator()() const { return call_(words_); }
 
@@ -91,17 +91,17 @@ class Body {
   };
   // The chain on one sample, from `link` on; appends what it becomes. `where` names the sample in messages,
   // and is asked when there is one.
-  Status follow(Sample sample, size_t link, Evaluator& evaluator, const Where& where,
+  Status follow(Sample sample, size_t link, Evaluator& evaluator, const SampleDescription& where,
                 std::vector<Sample>& out) const;
   // A failure before `link` is an element when on_error("skip") stands further on and may answer it.
   bool keeps(const Status& status, size_t link) const;
   Status follow_maps(std::span<const Program> programs, Sample& sample, Evaluator& evaluator,
-                     const Where& where) const;
+                     const SampleDescription& where) const;
   Status follow_rows(const UnbatchLink& link, const Sample& sample, size_t next, Evaluator& evaluator,
-                     const Where& where, std::vector<Sample>& out) const;
+                     const SampleDescription& where, std::vector<Sample>& out) const;
   // A batch whose rows go through the chain together: the ticket's outputs. Nothing: one by one.
   std::optional<Status> unbatch_together(const Sample& batch, Ticket& ticket, Evaluator& evaluator,
-                                         const Where& where) const;
+                                         const SampleDescription& where) const;
   // The outputs of the rows, up to one that failed, become the ticket's.
   static void join_outputs(Ticket& ticket);
   // What the rows of an unbatch that stands first go through together; null: they do not.

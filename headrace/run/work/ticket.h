@@ -10,8 +10,8 @@
 #include "headrace/core/row_list.h"
 #include "headrace/core/sample.h"
 #include "headrace/formats/source.h"
-#include "headrace/run/order/level.h"
 #include "headrace/run/evaluate/sample_rows.h"
+#include "headrace/run/order/level.h"
 
 namespace headrace {
 
@@ -20,7 +20,7 @@ namespace headrace {
 using Cursor = std::vector<uint64_t>;
 
 // Which ticket of which stage an item is of, for traces; those that streams put together are of none.
-struct Given {
+struct TicketRef {
   uint64_t ticket = ~uint64_t{0};
   uint8_t stage = 0;
 };
@@ -35,7 +35,7 @@ struct Item {
   std::vector<RowRange> ranges;  // or all of these instead
   bool is_alone = true;          // no bytes of the samples lie beside those of others
   std::shared_ptr<void> turn;    // of a body that takes its items one by one: what it goes on from
-  Given given;
+  TicketRef given;
 
   size_t num_samples() const;
   void append(Item&& other);  // take the samples of another item, too

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "python/src/arrays/column.h"
-#include "python/src/base/errors.h"
 #include "headrace/io/file_map.h"
 #include "headrace/kernels/copy_far.h"
 #include "headrace/run/read/maps.h"
+#include "python/src/arrays/column.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/errors.h"
 
 namespace headrace::python {
 namespace {

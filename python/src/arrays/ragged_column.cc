@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "python/src/arrays/column.h"
 #include "headrace/core/buffer.h"
 #include "headrace/core/row_list.h"
+#include "python/src/arrays/column.h"
 #include "python/src/arrays/tensors.h"
 
 namespace headrace::python {

@@ -6,13 +6,13 @@
 #include <array>
 #include <cstring>
 
-#include "python/src/arrays/bfloat16.h"
-#include "python/src/arrays/bytes_column.h"
-#include "python/src/base/errors.h"
 #include "headrace/core/row_list.h"
 #include "headrace/core/text/utf8.h"
-#include "python/src/base/module.h"
+#include "python/src/arrays/bfloat16.h"
+#include "python/src/arrays/bytes_column.h"
 #include "python/src/arrays/ragged_column.h"
+#include "python/src/base/errors.h"
+#include "python/src/base/module.h"
 #include "python/src/base/text.h"
 
 namespace headrace::python {

@@ -3,9 +3,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
 #include "python/src/base/module.h"
-#include "python/src/arrays/tensors.h"
 #include "python/src/base/text.h"
 
 namespace headrace::python {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "python/src/arrays/few.h"
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/ops/ragged_inputs.h"
+#include "python/src/arrays/few.h"
 #include "python/src/arrays/tensors.h"
 
 namespace headrace::python {

@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "python/src/functions/generators.h"
 #include "headrace/core/random/key.h"
 #include "python/src/arrays/nest.h"
 #include "python/src/arrays/results.h"
+#include "python/src/functions/generators.h"
 
 namespace headrace::python {
 

@@ -20,11 +20,11 @@
 #include <set>
 #include <thread>
 
-#include "python/src/base/errors.h"
 #include "headrace/ops/ragged_inputs.h"
 #include "headrace/run/measure/cpu_elsewhere.h"
-#include "python/src/functions/runner.h"
+#include "python/src/base/errors.h"
 #include "python/src/base/text.h"
+#include "python/src/functions/runner.h"
 
 namespace headrace::python {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "python/src/functions/callee.h"
 #include "headrace/core/status.h"
+#include "python/src/functions/callee.h"
 
 namespace headrace::python {
 

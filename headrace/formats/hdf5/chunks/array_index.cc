@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "headrace/core/saturate.h"
-#include "headrace/formats/hdf5/structures/checksum.h"
 #include "headrace/formats/hdf5/chunks/found_chunks.h"
+#include "headrace/formats/hdf5/structures/checksum.h"
 
 namespace headrace::hdf5 {
 namespace {

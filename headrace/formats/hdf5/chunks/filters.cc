@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "headrace/formats/hdf5/structures/checksum.h"
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
 #include "headrace/formats/hdf5/chunks/szip.h"
+#include "headrace/formats/hdf5/structures/checksum.h"
 
 namespace headrace::hdf5 {
 namespace {

@@ -1,0 +1,79 @@
+#include "headrace/run/state/state_cursor.h"
+
+#include "headrace/run/state/merge.h"
+
+namespace headrace {
+namespace {
+
+// The numbers that deals stand in at the end of a cursor: see save_assignment.
+constexpr size_t kFreshAssignment = 5;
+
+// A cursor may belong to one rank, or to the ranks of one world.
+Status check_rank(const IterationState& where, const Pipeline& pipeline) {
+  const Shard mine = pipeline.shard.value_or(Shard{});
+  if (where.finished || where.world.value_or(mine.world) == mine.world) {
+    if (where.finished || where.rank.value_or(mine.rank) == mine.rank) return {};
+  }
+  const auto name = [](std::optional<uint32_t> rank, uint32_t world) {
+    return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
+  };
+  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", this is " +
+                 name(mine.rank, mine.world) + "; " +
+                 (where.bound_by.empty()
+                      ? "merge_states() makes one for any world of those of all ranks"
+                      : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)));
+}
+
+}  // namespace
+
+void put_cursor(Cursor now, const Cursor& fresh, const Pipeline& pipeline, IterationState& out) {
+  using Whose = Pipeline::Sharing::Whose;
+  const Pipeline::Sharing& sharing = pipeline.sharing;
+  out.cursor = std::move(now);
+  if (!pipeline.shard) return;
+  if (pipeline.shard->steps) out.round = out.cursor[1];
+  if (sharing.whose != Whose::any || out.round > 0) out.world = pipeline.shard->world;
+  if (sharing.whose == Whose::rank || out.round > 0) out.rank = pipeline.shard->rank;
+  out.bound_by = sharing.bound_by;
+  if (!sharing.merges) return;
+  const Cursor deal(out.cursor.begin() + static_cast<std::ptrdiff_t>(fresh.size() - kFreshAssignment),
+                    out.cursor.end());
+  CursorReader reader(deal);
+  out.dealt = restore_assignment(reader);
+  out.dealt->round.number = out.round;
+  out.cursor.clear();
+}
+
+Cursor cursor_of(const IterationState& where, const Cursor& fresh, const Pipeline& pipeline) {
+  if (!where.dealt && where.round == 0) return where.cursor;
+  if (!where.cursor.empty()) return where.cursor;
+  Cursor out = fresh;
+  if (where.dealt) {
+    out.resize(fresh.size() - kFreshAssignment);
+    save_assignment(*where.dealt, out);
+  }
+  if (pipeline.shard->steps) out[0] = where.delivered, out[1] = where.round;
+  return out;
+}
+
+Status check_fits(const IterationState& where, const Pipeline& pipeline) {
+  const Pipeline::Elastic& e = pipeline.elastic;
+  const bool is_elastic = e.form != Pipeline::Elastic::Form::none;
+  if (where.elastic && is_elastic && e.total != kInfinite && e.times != 0) {
+    const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
+    if (where.consumed > most)
+      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
+                     std::to_string(most));
+  }
+  const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
+  if (where.elastic != is_elastic && !where.finished && !begins)
+    return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
+                                 : "state: was taken with deterministic=False, this loader has not");
+  HEADRACE_TRY(check_rank(where, pipeline));
+  const bool again = where.round > 0 && where.cursor.empty() && pipeline.shard && pipeline.shard->steps;
+  const bool fits = pipeline.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
+  if (!where.finished && !where.elastic && !fits) return invalid("state: its cursor does not fit this plan");
+  return {};
+}
+
+}  // namespace headrace
