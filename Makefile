@@ -44,15 +44,18 @@ demo: package  ## write a sample data set, inspect it, run one epoch and ten ste
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
 	@$(PYTHON) tools/demo.py $(DEMO_DATA)
 
-# Python tests run side by side, those of a file together as they share what they make; then those that measure, one by one.
+# Python tests run in parallel, those of a file together as they share what they make; then, one by one, ten that measure. All
+# that measure: `make nightly`.
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
 PYTEST = $(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines
+# As many processes as cores, each with a share of the tests: ctest, which knows each test by its name, starts one for each.
+GTEST_IN_PARALLEL = seq 0 $$(($(JOBS) - 1)) | GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={}
 .PHONY: test
-test: build  ## run the C++ tests (ctest) and the Python tests (pytest)
+test: build  ## run the C++ tests and the Python tests
 	@set -o pipefail; status=0; \
-	ctest --test-dir $(RELEASE) --output-on-failure -j $(JOBS) | grep -vE '^ +Start +[0-9]+:| Passed +[0-9.]+ sec$$' || status=1; \
+	$(GTEST_IN_PARALLEL) $(RELEASE)/tests/headrace_tests --gtest_brief=1 || status=1; \
 	$(PYTEST) -m 'not alone' $(SIDE_BY_SIDE) || status=1; \
-	$(PYTEST) -m alone || status=1; \
+	$(PYTEST) -m 'alone(ci=True)' || status=1; \
 	exit $$status
 
 ORACLE_PIPELINES ?= 400
@@ -112,7 +115,9 @@ $(EDITABLE_READY): pyproject.toml python/CMakeLists.txt $(VENV_READY)
 	@$(PYTHON) -m pip install -q --no-build-isolation --no-deps --config-settings=build-dir=$(RELEASE) -e .
 	@touch $@
 RELEASE_OPTIONS = -DCMAKE_BUILD_TYPE=Release -DHEADRACE_TESTS=ON -DHEADRACE_PYTHON=ON \
-  -DPython_EXECUTABLE=$(abspath $(PYTHON))
+  -DPython_EXECUTABLE=$(abspath $(PYTHON)) $(WERROR)
+# A warning fails CI, and no build of a user's.
+WERROR = $(if $(CI),-DHEADRACE_WERROR=ON)
 
 # ---- checks
 
@@ -120,11 +125,14 @@ CXX_FILES = $(shell git ls-files --cached --others --exclude-standard '*.cc' '*.
 PYTHON_FILES = $(shell git ls-files --cached --others --exclude-standard '*.py')
 TEXT_FILES = $(CXX_FILES) $(PYTHON_FILES) $(shell git ls-files --cached --others --exclude-standard '*.md')
 
-.PHONY: check check-layers check-headers check-format check-lint check-types check-generated
-check: check-layers check-headers check-format check-lint check-types check-generated  ## layers, headers, formatting, lint, types, generated files
+.PHONY: check check-names check-layers check-headers check-format check-lint check-types check-generated
+check: check-layers check-names check-headers check-format check-lint check-types check-generated  ## layers, names, headers, formatting, lint, types, generated files
 
 check-layers: $(PACKAGES_READY)
 	@$(BUILD_PYTHON) tools/check_layers.py
+
+check-names: $(PACKAGES_READY)
+	@$(BUILD_PYTHON) tools/check_names.py
 
 check-headers: $(PACKAGES_READY)
 	@$(BUILD_PYTHON) tools/check_headers.py
@@ -140,18 +148,25 @@ check-lint: $(CHECKERS_READY)
 	@$(VENV)/bin/ruff check $(PYTHON_FILES)
 	@$(VENV)/bin/codespell $(TEXT_FILES) && echo "codespell: $(words $(TEXT_FILES)) files, no misspelling"
 
+.PHONY: tidy
+TIDY_FILES ?=
+tidy: build $(CHECKERS_READY)  ## clang-tidy on the files that changed lately, or TIDY_FILES ("--all")
+	@$(PYTHON) tools/tidy.py $(TIDY_FILES)
+
 check-types: $(CHECKERS_READY)
 	@$(VENV)/bin/mypy
 
-# Stale means: what the operators and the module say now would give another text.
+# Stale: the operators, the formats or the module would now generate another text.
 check-generated: build $(CHECKERS_READY)
 	@$(PYTHON) tools/gen_stub.py --check
 	@$(PYTHON) tools/gen_ops.py --check
+	@$(PYTHON) tools/gen_readers.py --check
 
 .PHONY: generate
-generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py and _core.pyi
+generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py, readers.py, _core.pyi, tables of options
 	$(PYTHON) tools/gen_stub.py
 	$(PYTHON) tools/gen_ops.py
+	$(PYTHON) tools/gen_readers.py
 
 .PHONY: format
 format: $(CHECKERS_READY)  ## format C++ and Python in place
@@ -163,7 +178,7 @@ format: $(CHECKERS_READY)  ## format C++ and Python in place
 
 # -O1 and line tables only (a -g after it would undo that): half the time to build, and reports still name the line.
 SANITIZER_OPTIONS = -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1" -DHEADRACE_TESTS=ON \
-  -DHEADRACE_CLI=OFF -DCMAKE_CXX_COMPILER=$(CLANG)
+  -DHEADRACE_CLI=OFF -DCMAKE_CXX_COMPILER=$(CLANG) $(WERROR)
 # Of GCC 12's precompiled headers one with -fsanitize=thread made every compiler that read it take all memory.
 CLANG = $(shell command -v clang++-19 || command -v clang++-18)
 
@@ -180,13 +195,13 @@ build/asan: dev-packages
 .PHONY: asan
 asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build build/asan -j $(JOBS) --target headrace_tests
-	seq 0 $$(($(JOBS) - 1)) | ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:handle_abort=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	  GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={} build/asan/tests/headrace_tests --gtest_brief=1
+	export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:handle_abort=1 UBSAN_OPTIONS=print_stacktrace=1; \
+	  $(GTEST_IN_PARALLEL) build/asan/tests/headrace_tests --gtest_brief=1
 
 # Kernels that randomise many address bits put libraries where ThreadSanitizer wants its shadow memory; containers may forbid
 # to ask for less, and then often need none.
 FIXED_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
-# What runs threads: the suites of run/, the pool below them, and what indexes and writes in the background.
+# What runs threads: the suites of run/, the pool they take memory from, and what indexes and writes in the background.
 TSAN_FILTER ?= Executor*:ManyReads*:Loader*:*/Loader*:RowList*:Pool*:TuningOfThreads*:IndexesOfRecords*:DatasetWriter*:FileMaps.*
 .PHONY: tsan
 tsan: dev-packages  ## the tests that run threads under ThreadSanitizer
@@ -204,11 +219,18 @@ fuzz: build/asan  ## every fuzz target (or FUZZ_TARGETS) for FUZZ_SECONDS (5) ea
 	cmake --build build/asan -j $(JOBS) --target fuzz_targets
 	@fuzz/run.sh build/asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
+.PHONY: fuzz-changed
+fuzz-changed: build/asan  ## the seeds of every fuzz target; FUZZ_SECONDS (5) for those whose code changed
+	cmake --build build/asan -j $(JOBS) --target fuzz_targets
+	@fuzz/run.sh --changed build/asan $(FUZZ_SECONDS)
+
 .PHONY: nightly
 nightly: test  ## what takes long: all sanitizers, an Arm CPU, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
+	$(PYTEST) -m alone
 	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak tests/oracle/pipelines/test_streams.py tests/oracle/pipelines/test_kills.py
 	@$(MAKE) oracle ORACLE_PIPELINES=20000 ORACLE_SEED=$$(date +%Y%m%d)
 	@$(MAKE) asan tsan TSAN_FILTER='*'
+	@$(MAKE) tidy TIDY_FILES=--all
 	@$(MAKE) neon
 	@$(MAKE) fuzz FUZZ_SECONDS=600
 

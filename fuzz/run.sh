@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Run every fuzz target for SECONDS (default 60), from the seeds in fuzz/corpus and, when HEADRACE_DATA is set, from real files.
-#   fuzz/run.sh BUILD [SECONDS [TARGET...]]
+# Run fuzz targets from the seeds in fuzz/corpus and, when HEADRACE_DATA is set, from real files.
+#   fuzz/run.sh BUILD [SECONDS [TARGET...]]   each for SECONDS (default 60); without TARGET all of them
+#   fuzz/run.sh --changed BUILD [SECONDS]     replay the seeds of all; SECONDS for those whose code changed (tools/changed.sh)
 # BUILD is where they were built. New inputs are kept in BUILD/corpus, which is not part of the project; a failing input is
 # written to BUILD/failures. As many run at once as there are cores.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
+changed=
+if [[ ${1:-} == --changed ]]; then
+  changed=$("$root/tools/changed.sh")
+  shift
+fi
 build=$1 seconds=${2:-60}
 shift $(($# < 2 ? $# : 2))
 if [[ $# == 0 ]]; then
@@ -13,7 +19,16 @@ if [[ $# == 0 ]]; then
     set -- "$@" "${name#fuzz_}"
   done
 fi
-fuzz_one() {  # fuzz_one ROOT BUILD SECONDS TARGET
+
+# Whether a target's code changed: its own file, a folder that it includes headers of, or what every parser stands on.
+is_changed() {  # is_changed TARGET
+  [[ -z $changed ]] && return 0
+  local folders
+  folders=$(sed -nE 's#^\#include "(headrace/[^"]+)/[^"/]+".*#\1#p' "$root/fuzz/fuzz_$1.cc" | sort -u | paste -sd'|')
+  grep -qE "^(everything$|fuzz/(fuzz_$1\.cc|[a-z_]+\.h|CMakeLists\.txt)|headrace/(core|codecs)/|($folders)/)" <<<"$changed"
+}
+
+fuzz_one() {  # fuzz_one ROOT BUILD SECONDS TARGET; of 0 seconds the seeds are replayed
   local root=$1 build=$2 seconds=$3 target=$4 seeds=("$1/fuzz/corpus/$4") memory=4096
   # An input is 64 kB: archives say how much more they may take of memory (most_held), and the sanitizer keeps what is freed.
   case $target in zip | squashfs) memory=1024 ;; esac
@@ -24,11 +39,15 @@ fuzz_one() {  # fuzz_one ROOT BUILD SECONDS TARGET
     esac
   fi
   mkdir -p "$build/corpus/$target" "$build/failures"
-  local log="$build/failures/$target.log" result=ok
-  "$build/fuzz/fuzz_$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb="$memory" -malloc_limit_mb="$((memory / 2))" -max_len=65536 -print_final_stats=1 \
-    -verbosity=0 -artifact_prefix="$build/failures/$target-" "$build/corpus/$target" "${seeds[@]}" >"$log" 2>&1 || result=FAILED
-  printf '== %s, %s s: %s, %s\n' "$target" "$seconds" "$result" "$(grep -o 'number_of_executed_units: .*' "$log" || echo 'no end')"
+  local log="$build/failures/$target.log" result=ok work="$build/corpus/$target" how=(-max_total_time="$seconds") said="$seconds s"
+  if [[ $seconds == 0 ]]; then work=$(mktemp -d) how=(-runs=0) said=replayed; fi
+  "$build/fuzz/fuzz_$target" "${how[@]}" -timeout=5 -rss_limit_mb="$memory" -malloc_limit_mb="$((memory / 2))" -max_len=65536 -print_final_stats=1 \
+    -verbosity=0 -artifact_prefix="$build/failures/$target-" "$work" "${seeds[@]}" >"$log" 2>&1 || result=FAILED
+  if [[ $seconds == 0 ]]; then rm -rf "$work"; fi
+  printf '== %s, %s: %s, %s\n' "$target" "$said" "$result" "$(grep -o 'number_of_executed_units: .*' "$log" || echo 'no end')"
   if [[ $result == ok ]]; then rm "$log"; else cat "$log" && return 1; fi
 }
 export -f fuzz_one
-printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one "$@"' _ "$root" "$build" "$seconds" {}
+for target in "$@"; do
+  if is_changed "$target"; then echo "$seconds $target"; else echo "0 $target"; fi
+done | xargs -P "$(nproc)" -L1 bash -c 'fuzz_one "$0" "$1" "$2" "$3"' "$root" "$build"

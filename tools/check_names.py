@@ -4,7 +4,8 @@
 
 A build compiles several files of a folder at a time (`headrace_unity` in CMakeLists.txt). Which ones depends on
 how many there are, so a name must be unique in its folder: a type, a constant, a variable, an alias, or a function
-with the same parameters. Functions whose parameters differ are overloads.
+with the same parameters. Functions whose parameters differ are overloads, but not in tests, where literals and
+default arguments make calls ambiguous. Tests write `::testing`, as `headrace::testing` may be in the same group.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ FUNCTION = re.compile(
 VARIABLE = re.compile(r"(?:^|[\s*&>])(\w+)\s*(?:\[[^\]]*\]\s*)*(?:=.*)?$", re.DOTALL)
 PARENTHESES = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)|operator\S+")
 DEFAULT = re.compile(r"\s*=\s*[^,]*")
+# Names of GoogleTest, as against those of headrace::testing.
+OTHER_TESTING = re.compile(
+    r"(?<![\w:])testing::(?:Test|TestWithParam|TestParamInfo|TestInfo|UnitTest|AssertionResult|Assertion\w+|Values|ValuesIn|Combine|Range|Bool|"
+    r"HasSubstr|StartsWith|EndsWith|ElementsAre\w*|UnorderedElementsAre\w*|Each|Not|Contains|AllOf|AnyOf|SizeIs|IsEmpty|Pair|Eq|Ne|Lt|Le|Gt|Ge|Matcher|"
+    r"TempDir|Message|Optional|Pointee|KilledBySignal|WithParamInterface|internal)\b"
+)
 NOT_DECLARED = (
     "using namespace",
     "static_assert",
@@ -81,7 +88,8 @@ def parameter_types(text: str) -> str:
         depth += (char in "<([") - (char in ">)]")
         if char == "," and depth == 0:
             words = DEFAULT.sub("", " ".join(part.split())).strip()
-            types.append(re.sub(r"(?<=[\s*&>])\w+$", "", words).strip() if " " in words else words)
+            type_ = re.sub(r"(?<=[\s*&>])\w+$", "", words).strip() if " " in words else words
+            types.append(re.sub(r"\bsize_t\b", "uint64_t", type_))
             part = ""
         else:
             part += char
@@ -110,6 +118,14 @@ def declared(statement: str, ends_in_brace: bool, scope: str, line: int) -> Name
     if variable := VARIABLE.search(head.split("{")[0]):
         return Name(scope, variable[1], None, line, True)
     return None
+
+
+def further(statement: str, scope: str, line: int) -> Iterator[Name]:
+    """List the second and later names of a declaration: "constexpr size_t kFiles = 64, kRecords = 40"."""
+    code = PARENTHESES.sub("", " ".join(statement.split()))
+    if code.startswith(("constexpr ", "const ", "static ", "std::", "int ", "bool ")) and "=" in code:
+        for match in re.finditer(r", (\w+) =", re.sub(r"<[^<>]*>", "", code)):
+            yield Name(scope, match[1], None, line, True)
 
 
 def is_open(statement: str) -> bool:
@@ -157,6 +173,9 @@ def names_of(text: str) -> Iterator[Name]:
                 )
                 if found:
                     yield found
+                yield from further(
+                    statement, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1
+                )
             statement, begin = "", at + 1
             continue
         if not statement.strip() and char.isspace():
@@ -174,16 +193,21 @@ def main() -> int:
                 folders.setdefault((path.parent, path.name.endswith("_test.cc")), []).append(path)
     errors = 0
     num_files = 0
-    for paths in folders.values():
+    for (_, is_test), paths in folders.items():
         first: dict[tuple[str, str, str | None], tuple[Path, Name]] = {}
         for path in paths:
             text = path.read_text(encoding="utf-8")
             if ALONE.search(text):
                 continue
             num_files += 1
+            for match in OTHER_TESTING.finditer(text) if is_test else ():
+                print(
+                    f"{path.relative_to(root)}:{text.count(chr(10), 0, match.start()) + 1}: ::testing, not testing"
+                )
+                errors += 1
             for name in names_of(text):
                 is_alias = (name.parameters or "").startswith("using ")
-                key = (name.scope, name.name, None if is_alias else name.parameters)
+                key = (name.scope, name.name, None if is_alias or is_test else name.parameters)
                 other, known = first.setdefault(key, (path, name))
                 if other != path and not (is_alias and name.parameters == known.parameters):
                     where = other.relative_to(root)
