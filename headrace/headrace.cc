@@ -5,6 +5,8 @@
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/graph/explain/notes.h"
+#include "headrace/graph/node.h"
+#include "headrace/graph/plan/plan_json.h"
 
 namespace headrace {
 namespace {
@@ -17,7 +19,7 @@ Value object_of(Params params) {
   return out;
 }
 
-// Symbols carry no Status; what failed first is kept here until the trace ends. One trace runs on one thread.
+// Symbols carry no Status; the first failure is kept here until the trace ends. A trace runs on one thread.
 thread_local Status trace_failure;
 
 int fail(Status status) {
@@ -25,7 +27,7 @@ int fail(Status status) {
   return -1;
 }
 
-// "train.cc:31"; "" of no line.
+// "train.cc:31"; "" without a line.
 std::string line_text(const Line& at) {
   if (at.line() == 0) return {};
   const std::string_view path = at.file_name();
@@ -53,7 +55,7 @@ Result<Program> trace_choice(const NodePtr& node, std::string_view verb, const C
   return trace(node, verb, [&](const Fields& s) { return Outputs{{"value", f(s)}}; });
 }
 
-// Numbers beside data, as the kinds that want them take them.
+// The side input of numbers of a kind that takes one.
 Result<NodePtr> numbers_node(const void* values, DType dtype, size_t count, std::string slot) {
   const auto bytes = static_cast<const std::byte*>(values);
   std::vector<Tensor> column{make_tensor({dtype, {static_cast<int64_t>(count)}, bytes})};
@@ -61,7 +63,7 @@ Result<NodePtr> numbers_node(const void* values, DType dtype, size_t count, std:
   return make_node(Read{std::move(source)}, {});
 }
 
-// The nodes of datasets, or what failed first.
+// The nodes of datasets, or the first error.
 Result<std::vector<NodePtr>> nodes_of(const std::vector<Dataset>& datasets) {
   std::vector<NodePtr> out;
   for (const Dataset& dataset : datasets) {
@@ -85,7 +87,7 @@ Result<std::vector<int>> add_c_function(ProgramBuilder& builder, const CFunction
   return builder.add_op(std::move(op), values);
 }
 
-// The program that gives all fields to a C function and passes on what it makes.
+// The program that passes all fields to a C function and returns its outputs.
 Result<Program> program_of(const CFunction& function, const NodePtr& node, std::string_view verb) {
   ProgramBuilder builder(node->schema, std::string(verb));
   std::vector<int> fields;
@@ -153,7 +155,7 @@ std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Param
       for (int v : *made) out.emplace_back(builder, v);
   }
   while (out.size() < expected)
-    out.emplace_back(builder, -1);  // after a failure the trace goes on, to its end
+    out.emplace_back(builder, -1);  // after a failure the trace continues to its end
   return out;
 }
 
@@ -185,10 +187,50 @@ Symbol Fields::operator[](std::string_view name) const {
   return {builder_, value.ok() ? *value : fail(value.status())};
 }
 
-Dataset Dataset::then(Kind kind, const Line& at) const {
+template <class K> Dataset Dataset::then(K kind, const Line& at) const {
   if (!node_.ok()) return *this;
   return Dataset(make_node(std::move(kind), {*node_}, line_text(at)));
 }
+
+Dataset Dataset::flat_map(const Mapping& f, Line at) const { return map(f, at).unbatch(at); }
+
+Dataset Dataset::unbatch(Line at) const { return then(Unbatch{}, at); }
+
+Dataset Dataset::shuffle(ShuffleOptions o, Line at) const {
+  return then(Shuffle{o.seed, o.window, o.blocks}, at);
+}
+
+Dataset Dataset::shard(ShardOptions o, Line at) const {
+  return then(Shard{o.rank, o.world, o.even, o.steps}, at);
+}
+
+Dataset Dataset::repeat(uint64_t times, Line at) const { return then(Repeat{times}, at); }
+
+Dataset Dataset::take(uint64_t count, Line at) const { return then(Take{count}, at); }
+
+Dataset Dataset::skip(uint64_t count, Line at) const { return then(Skip{count}, at); }
+
+Dataset Dataset::batch(uint64_t size, BatchOptions o, Line at) const {
+  return then(Batch{size, o.drop_last, o.ragged}, at);
+}
+
+Dataset Dataset::ragged_batch(uint64_t size, bool drop_last, Line at) const {
+  return batch(size, {.drop_last = drop_last, .ragged = true}, at);
+}
+
+Dataset Dataset::cache(CacheOptions o, Line at) const {
+  return then(Cache{o.path, o.max_memory, o.version}, at);
+}
+
+Dataset Dataset::window(uint64_t size, WindowOptions o, Line at) const {
+  return then(Window{size, o.shift == 0 ? size : o.shift, o.stride, o.drop_last, o.ragged}, at);
+}
+
+Dataset Dataset::rebatch(uint64_t size, BatchOptions o, Line at) const {
+  return unbatch(at).batch(size, o, at);
+}
+
+Dataset Dataset::on_error(OnErrorPolicy policy, Line at) const { return then(OnError{policy}, at); }
 
 Dataset Dataset::map(const Mapping& f, Line at) const {
   if (!node_.ok()) return *this;
@@ -242,7 +284,8 @@ Dataset Dataset::scan(const State& initial, const ScanStep& f, Line at) const {
   for (const auto& [name, symbol] : stepped.state)
     state_names.push_back(name), values.push_back(symbol.value());
   if (state_names != names)
-    return Dataset(invalid("scan: the new state wants the names of the first, in order"));
+    return Dataset(
+        invalid("scan: the new state must have the same names as the initial one, in the same order"));
   for (const auto& [name, symbol] : stepped.element)
     element_names.push_back(name), values.push_back(symbol.value());
   scan.structure = Schema::of(element_names, std::vector<TensorSpec>(element_names.size())).structure;
@@ -315,7 +358,7 @@ Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengt
   for (const auto& [name, length] : lengths) {
     const int field = (*node_)->schema.find(name);
     if (field < 0)
-      return Dataset(invalid("pack: no field '" + name + "'; there are " + (*node_)->schema.text()));
+      return Dataset(invalid("pack: no field '" + name + "'; the fields are " + (*node_)->schema.text()));
     pack.fields.push_back(field), pack.lengths.push_back(length);
     const auto whole = static_cast<int64_t>(o.fill);
     pack.fill.push_back(static_cast<double>(whole) == o.fill ? Value(whole) : Value(o.fill));
@@ -341,7 +384,8 @@ Dataset Dataset::concatenate(const Dataset& other, Line at) const {
   return Dataset(make_node(Concatenate{}, {*node_, *other.node_}, line_text(at)));
 }
 
-Dataset Dataset::then(Kind kind, std::vector<double> numbers, std::string slot, const Line& at) const {
+template <class K>
+Dataset Dataset::then(K kind, std::vector<double> numbers, std::string slot, const Line& at) const {
   if (!node_.ok()) return *this;
   const auto beside = numbers_node(numbers.data(), DType::f64, numbers.size(), std::move(slot));
   if (!beside.ok()) return Dataset(beside.status());
@@ -429,17 +473,19 @@ Result<WriteReport> write(const Dataset& data, const std::string& target, const 
 
 Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
   auto parsed = Value::parse(json);
-  if (!parsed.ok()) return parsed.status().before("plan: wants what save_plan() wrote, got no JSON: ");
+  if (!parsed.ok())
+    return parsed.status().before("plan: expected the output of save_plan(), got invalid JSON: ");
   const Value text = *std::move(parsed);
   if (!text.find("headrace"))
-    return invalid(text.find("fingerprint")
-                       ? "plan: wants what save_plan() wrote, got the state of an iteration; "
-                         "load_state_dict() and `headrace run --state` take it"
-                       : "plan: wants what save_plan() wrote, got JSON without 'headrace'");
+    return invalid(
+        text.find("fingerprint")
+            ? "plan: expected the output of save_plan(), got the state of an iteration; pass it to "
+              "load_state_dict() or `headrace run --state`"
+            : "plan: expected the output of save_plan(), got JSON without 'headrace'");
   HEADRACE_ASSIGN(const int64_t version, text.get_integer("headrace"));
-  if (version != kPlanVersion) return invalid("plan: wants version 1, got " + std::to_string(version));
+  if (version != kPlanVersion) return invalid("plan: expected version 1, got " + std::to_string(version));
   const Value* plan = text.find("plan");
-  if (!plan) return invalid("plan: has no 'plan'");
+  if (!plan) return invalid("plan: 'plan' is missing");
   HEADRACE_ASSIGN(NodePtr node, plan_from_value(*plan, *file_store(), bindings));
   const Value* seed = text.find("seed");
   return LoadedPlan{Dataset(std::move(node)),

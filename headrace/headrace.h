@@ -6,16 +6,15 @@
 //   }).batch(256);
 //   auto loader = train.loader();                       // Result<std::unique_ptr<Loader>>
 //   for (int epoch = 0; epoch < 90; ++epoch) {
-//     (void)(*loader)->begin();                         // the next epoch; of the first one next() does it
+//     (void)(*loader)->begin();                         // the next epoch; optional before the first
 //     for (headrace::Sample batch; *(*loader)->next(batch);) use(batch.fields[0].view());
 //   }
 //
-// A field of a batch whose rows differ in size, as bytes do, has no view() of all: is_ragged() tells, and
-// `*fields[0].rows` are its rows, a tensor each, or rows->bytes(i).
+// A field of a batch whose rows differ in size, as bytes do, has no view() of the whole: check is_ragged().
+// `*fields[0].rows` are its rows, one tensor each, or rows->bytes(i).
 //
-// A Dataset is an immutable value: each verb answers a new one. What went wrong is kept and told by loader(),
-// so chains need no checks in between. Every verb means what it means in Python; docs/concepts.md says what
-// that is.
+// A Dataset is an immutable value: each verb returns a new one. Errors are reported by loader(), so chains
+// need no checks in between. Every verb is the same as in Python; see docs/concepts.md.
 #pragma once
 #include <functional>
 #include <initializer_list>
@@ -24,8 +23,10 @@
 #include <utility>
 #include <vector>
 
-#include "headrace/graph/node.h"
-#include "headrace/graph/plan/plan_json.h"
+#include "headrace/core/random/mixture.h"
+#include "headrace/core/row_list.h"
+#include "headrace/graph/plan/bindings.h"
+#include "headrace/graph/verb_options.h"
 #include "headrace/ops/c_function.h"
 #include "headrace/run/find_points.h"
 #include "headrace/run/loader.h"
@@ -36,7 +37,10 @@ namespace headrace {
 
 using Params = std::initializer_list<std::pair<std::string, Value>>;
 
-// A value inside a traced map: a field, or what an operator made of it.
+class ProgramBuilder;
+struct Program;
+
+// A value inside a traced map: a field, or the output of an operator.
 class Symbol {
  public:
   Symbol(ProgramBuilder* builder, int value) : builder_(builder), value_(value) {}
@@ -48,22 +52,22 @@ class Symbol {
   ProgramBuilder* builder_;
   int value_;
 };
-// Operators of several inputs: apply("random_crop", {image, mask}, {{"size", 224}}).
+// Operators with several inputs: apply("random_crop", {image, mask}, {{"size", 224}}).
 std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Params params = {});
-// A C function: apply(c_function("hypot", &hypot), {s["x"], s["y"]}); one symbol an output.
+// A C function: apply(c_function("hypot", &hypot), {s["x"], s["y"]}); one symbol per output.
 std::vector<Symbol> apply(const CFunction& function, const std::vector<Symbol>& inputs);
 
 class Fields {
  public:
   explicit Fields(ProgramBuilder* builder) : builder_(builder) {}
-  // Values from `first` on, under these names.
+  // Values from `first` on, with these names.
   Fields(ProgramBuilder* builder, std::vector<std::string> names, int first)
       : builder_(builder), names_(std::move(names)), first_(first) {}
   Symbol operator[](std::string_view name) const;
 
  private:
   ProgramBuilder* builder_;
-  std::vector<std::string> names_;  // none: those of the sample
+  std::vector<std::string> names_;  // empty: those of the sample
   int first_ = 0;
 };
 using Outputs = std::vector<std::pair<std::string, Symbol>>;
@@ -93,15 +97,15 @@ struct PadOptions {
 };
 struct BucketOptions {
   std::vector<int64_t> boundaries = {};
-  std::vector<uint64_t> sizes = {};  // of batches, one a bucket or one for all; or
-  uint64_t token_budget = 0;         // most of (elements × longest length)
+  std::vector<uint64_t> sizes = {};  // of batches, one per bucket or one for all; or
+  uint64_t token_budget = 0;         // maximum of (elements × longest length)
   PadOptions pad = {};
   bool pad_to_boundary = false, drop_last = false, ragged = false;
 };
 struct PackOptions {
   PackStrategy strategy = PackStrategy::first_fit;
   uint64_t bins = 64;
-  uint64_t max_sequences = 0;  // of a row; 0: any number
+  uint64_t max_sequences = 0;  // in a row; 0: no limit
   double fill = 0;
   bool drop_last = false;
 };
@@ -117,8 +121,8 @@ struct CacheOptions {
 };
 
 struct MixOptions {
-  std::vector<double> weights = {};       // one for each dataset; equal ones when empty
-  std::vector<MixWeights> schedule = {};  // or others from some positions on
+  std::vector<double> weights = {};       // one for each dataset; empty: equal weights
+  std::vector<MixWeights> schedule = {};  // or weights that change at given positions
   uint64_t seed = 0;
   MixStop stop = MixStop::first_exhausted;
 };
@@ -133,7 +137,8 @@ struct SampleOptions {
   uint64_t seed = 0;
 };
 
-// The line of a program that calls a verb: errors of elements name it. Line() is none, and is not named.
+// The line of the program that calls a verb, for errors of its elements. Line() stands for no line; messages
+// leave it out.
 using Line = std::source_location;
 
 class Dataset {
@@ -147,63 +152,47 @@ class Dataset {
   Dataset filter(const CFunction& f, Line at = Line::current()) const;
   Dataset take_while(const Choice& f, Line at = Line::current()) const;
   Dataset unique(const Mapping& key, Line at = Line::current()) const;
-  // The length stays; random access ends.
+  // Keeps the length; there is no random access after it.
   Dataset scan(const State& initial, const ScanStep& f, Line at = Line::current()) const;
-  // The last state of epoch 0, computed now: its values in the order of `initial`.
+  // The last state of epoch 0, computed immediately: its values in the order of `initial`.
   Result<std::vector<Tensor>> reduce(
       const State& initial,
       const std::function<Outputs(const Fields& state, const Fields& element)>& f) const;
-  Dataset flat_map(const Mapping& f, Line at = Line::current()) const { return map(f, at).unbatch(at); }
-  Dataset unbatch(Line at = Line::current()) const { return then(Unbatch{}, at); }
-  Dataset shuffle(ShuffleOptions o = {}, Line at = Line::current()) const {
-    return then(Shuffle{o.seed, o.window, o.blocks}, at);
-  }
-  Dataset shard(ShardOptions o, Line at = Line::current()) const {
-    return then(Shard{o.rank, o.world, o.even, o.steps}, at);
-  }
-  // 0 times: for ever.
-  Dataset repeat(uint64_t times = 0, Line at = Line::current()) const { return then(Repeat{times}, at); }
-  Dataset take(uint64_t count, Line at = Line::current()) const { return then(Take{count}, at); }
-  Dataset skip(uint64_t count, Line at = Line::current()) const { return then(Skip{count}, at); }
+  Dataset flat_map(const Mapping& f, Line at = Line::current()) const;
+  Dataset unbatch(Line at = Line::current()) const;
+  Dataset shuffle(ShuffleOptions o = {}, Line at = Line::current()) const;
+  Dataset shard(ShardOptions o, Line at = Line::current()) const;
+  // 0 times: forever.
+  Dataset repeat(uint64_t times = 0, Line at = Line::current()) const;
+  Dataset take(uint64_t count, Line at = Line::current()) const;
+  Dataset skip(uint64_t count, Line at = Line::current()) const;
   Dataset concatenate(const Dataset& other, Line at = Line::current()) const;
-  Dataset batch(uint64_t size, BatchOptions o = {}, Line at = Line::current()) const {
-    return then(Batch{size, o.drop_last, o.ragged}, at);
-  }
-  Dataset ragged_batch(uint64_t size, bool drop_last = false, Line at = Line::current()) const {
-    return batch(size, {.drop_last = drop_last, .ragged = true}, at);
-  }
-  Dataset cache(CacheOptions o = {}, Line at = Line::current()) const {
-    return then(Cache{o.path, o.max_memory, o.version}, at);
-  }
+  Dataset batch(uint64_t size, BatchOptions o = {}, Line at = Line::current()) const;
+  Dataset ragged_batch(uint64_t size, bool drop_last = false, Line at = Line::current()) const;
+  Dataset cache(CacheOptions o = {}, Line at = Line::current()) const;
   Dataset padded_batch(uint64_t size, const PadOptions& pad = {}, bool drop_last = false,
                        Line at = Line::current()) const;
   Dataset bucket_by_length(std::string_view field, const BucketOptions& o, Line at = Line::current()) const;
   Dataset bucket_by_length(const Choice& length, const BucketOptions& o, Line at = Line::current()) const;
   Dataset group_by_window(const Choice& key, uint64_t size, BatchOptions o = {},
                           Line at = Line::current()) const;
-  // Fields and the lengths of their rows.
+  // Fields, each with the length of its rows.
   Dataset pack(const std::vector<std::pair<std::string, uint64_t>>& lengths, const PackOptions& o = {},
                Line at = Line::current()) const;
-  Dataset window(uint64_t size, WindowOptions o = {}, Line at = Line::current()) const {
-    return then(Window{size, o.shift == 0 ? size : o.shift, o.stride, o.drop_last, o.ragged}, at);
-  }
-  Dataset rebatch(uint64_t size, BatchOptions o = {}, Line at = Line::current()) const {
-    return unbatch(at).batch(size, o, at);
-  }
+  Dataset window(uint64_t size, WindowOptions o = {}, Line at = Line::current()) const;
+  Dataset rebatch(uint64_t size, BatchOptions o = {}, Line at = Line::current()) const;
   Dataset zip(const Dataset& other) const;  // tuples
   Dataset enumerate(int64_t start = 0,
                     Line at = Line::current()) const;  // tuples of the position and the element
   Dataset sample(std::vector<double> weights, SampleOptions o = {}, Line at = Line::current()) const;
   Dataset sort_by(std::vector<double> keys, bool descending = false, Line at = Line::current()) const;
-  Dataset on_error(OnErrorPolicy policy, Line at = Line::current()) const {
-    return then(OnError{policy}, at);
-  }
+  Dataset on_error(OnErrorPolicy policy, Line at = Line::current()) const;
   Dataset with_ids(std::string_view field = "id",
-                   Line at = Line::current()) const;  // adds the sample's id, i64
-  // Adds a bool: false for what shard's Even::pad added.
+                   Line at = Line::current()) const;  // adds the sample's id, int64
+  // Adds a bool: false for samples that shard's Even::pad added.
   Dataset with_validity(std::string_view field = "valid", Line at = Line::current()) const;
 
-  // What is worth a warning of the data as they were opened, as shards that are missing; none twice.
+  // Warnings about the data as opened, such as missing shards; no duplicates.
   std::vector<std::string> notes() const;
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;
@@ -211,9 +200,10 @@ class Dataset {
   Result<std::string> plan(uint64_t seed = 0) const;
 
  private:
-  Dataset then(Kind kind, const Line& at) const;
+  template <class K> Dataset then(K kind, const Line& at) const;
   Dataset group_by(Result<Program> program, bool by_length, const BucketOptions& o, const Line& at) const;
-  Dataset then(Kind kind, std::vector<double> numbers, std::string slot, const Line& at) const;
+  template <class K>
+  Dataset then(K kind, std::vector<double> numbers, std::string slot, const Line& at) const;
   Result<NodePtr> node_;
 };
 
@@ -223,24 +213,25 @@ Dataset range(int64_t stop);
 Dataset range(int64_t start, int64_t stop, int64_t step = 1);
 Dataset from_source(SourcePtr source);
 Dataset from_generator(GeneratorPtr generator);
-// In turns, in the order of tf.data's interleave.
+// Round-robin, in the order of tf.data's interleave.
 Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o = {});
-Dataset counter(int64_t start = 0, int64_t step = 1);                               // without end
-Dataset random(uint64_t seed, const Shape& shape = {}, uint64_t size = kInfinite);  // i64 below 2^32
+Dataset counter(int64_t start = 0, int64_t step = 1);                               // infinite
+Dataset random(uint64_t seed, const Shape& shape = {}, uint64_t size = kInfinite);  // int64 below 2^32
 
-// Elements side by side, as tuples or as fields of these names.
+// Elements joined as tuples, or as fields with these names.
 Dataset zip(const std::vector<Dataset>& datasets);
 Dataset zip(const std::vector<std::pair<std::string, Dataset>>& datasets);
 Dataset mix(const std::vector<Dataset>& datasets, MixOptions options = {});
 Dataset choose(const std::vector<Dataset>& datasets, const std::vector<int64_t>& choices,
                MixStop stop = MixStop::first_exhausted);
 
-// Finds ahead where the rows of JPEG files begin, which decode_image(match="fast") otherwise does on the way:
-// of encoded images, so before they are decoded. Kept in the user's cache folder; it changes no byte.
+// Finds in advance where the rows of JPEG files begin (entropy points), which decode_image(match="fast")
+// otherwise does while decoding. `data` must have encoded images, not decoded ones. The index is stored in
+// the user's cache folder and changes no output byte.
 Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options = {});
 
-// Writes all samples, in their order, in the format that the target's ending or options.format names: whole
-// or not at all. docs/writing.md says what is where.
+// Writes all samples, in order and atomically, in the format given by the target's extension or
+// options.format. See docs/writing.md.
 Result<WriteReport> write(const Dataset& data, const std::string& target, const WriteOptions& options = {});
 
 struct LoadedPlan {

@@ -2,13 +2,15 @@
 
     python tools/check_headers.py [HEADER ...]
 
-Lines that are blank or markers do not count. Public is every .h below headrace/ but the -inl.h of kernels.
-The largest five are printed, so that growth is seen before it hurts.
+Lines that are blank or markers do not count. Public is what is installed: the headers that
+cmake/public_headers.cmake names, and what they include. The largest five are printed, so that growth is seen
+before it hurts.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 MAX_LINES = 60_000
 SHOWN = 5
+INCLUDED = re.compile(r'^#include "(headrace/[^"]+)"', re.MULTILINE)
 
 
 def preprocessed_lines(header: Path) -> tuple[int, str]:
@@ -29,11 +32,22 @@ def preprocessed_lines(header: Path) -> tuple[int, str]:
     return sum(1 for line in done.stdout.splitlines() if line.strip() and not line.startswith(b"#")), ""
 
 
+def public_headers() -> list[Path]:
+    """List the headers that are installed."""
+    named = (ROOT / "cmake/public_headers.cmake").read_text(encoding="utf-8")
+    left = re.findall(r"headrace/[\w/]+\.h", named)
+    found: set[str] = set()
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += INCLUDED.findall((ROOT / name).read_text(encoding="utf-8"))
+    return [ROOT / name for name in sorted(found)]
+
+
 def main() -> int:
     """Measure every public header and fail when one is too large or does not preprocess."""
-    headers = [Path(name).resolve() for name in sys.argv[1:]] or [
-        path for path in sorted((ROOT / "headrace").rglob("*.h")) if not path.name.endswith("-inl.h")
-    ]
+    headers = [Path(name).resolve() for name in sys.argv[1:]] or public_headers()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         measured = list(zip(headers, pool.map(preprocessed_lines, headers), strict=True))
     failed = False

@@ -1,20 +1,26 @@
-// What must hold for a program that only knows the installed headers and library: it compiles, links, and the
-// operators that register themselves are there.
+// What must hold for a program that only knows the installed headers and library: it compiles, links, a
+// pipeline runs, and the operators that register themselves are there.
 #include <cstdio>
 #include <string>
 
-#include "headrace/core/random/permutation.h"
-#include "headrace/ops/op.h"
+#include "headrace/headrace.h"
+#include "headrace/ops/op.h"  // of the headers for plug-ins
 
 int main() {
-  const headrace::Permutation order(17, 0, 1000);
-  if (order(999) >= 1000) return 1;
-  const auto flip = headrace::make_op("random_flip", headrace::Value());
-  if (!flip.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(flip.status().text()).c_str());
+  const auto numbers = headrace::range(1000).shuffle({.seed = 17}).batch(100);
+  auto loader = numbers.loader();
+  if (!loader.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(loader.status().text()).c_str());
     return 1;
   }
-  std::printf("find_package(headrace): %zu operators, one of them %s\n", headrace::ops().size(),
-              std::string((*flip)->name()).c_str());
+  int batches = 0;
+  for (headrace::Sample batch; *(*loader)->next(batch);) batches += batch.fields[0].shape[0] == 100;
+  const auto flip = headrace::make_op("random_flip", headrace::Value());
+  if (batches != 10 || !flip.ok()) {
+    std::fprintf(stderr, "%d batches, %s\n", batches, std::string(flip.status().text()).c_str());
+    return 1;
+  }
+  std::printf("find_package(headrace): %d batches, %zu operators, one of them %s\n", batches,
+              headrace::ops().size(), std::string((*flip)->name()).c_str());
   return 0;
 }

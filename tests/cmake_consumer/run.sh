@@ -7,7 +7,10 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(realpath "$1") python=$(realpath -s "$2")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cmake --install "$build" --component dev --prefix "$scratch/prefix" >/dev/null
+for component in dev plugins; do
+  cmake --install "$build" --component $component --prefix "$scratch/prefix" >/dev/null
+  echo "headers with $component: $(find "$scratch/prefix/include" -name '*.h' | wc -l)"
+done
 for project in tests/cmake_consumer examples; do
   cmake -S "$root/$project" -B "$scratch/$project" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/prefix" >/dev/null
   cmake --build "$scratch/$project"

@@ -1,0 +1,15 @@
+// Choices that verbs offer, and what they mean.
+#pragma once
+#include <cstdint>
+
+namespace headrace {
+
+enum class Even : uint8_t { wrap, drop, pad };
+
+enum class OnErrorPolicy : uint8_t { raise, skip, replace };
+
+enum class PackStrategy : uint8_t { first_fit, best_fit, concat_and_split };
+
+inline constexpr uint64_t kInfinite = ~uint64_t{0};
+
+}  // namespace headrace
