@@ -104,7 +104,10 @@ def parameters(op: Operator, data: str) -> list[str]:
     if op["params"]:
         arguments.append("*")
     for param in op["params"]:
-        default = "" if param["required"] else f" = {literal(param['fallback'])}"
+        fallback = param["fallback"]
+        if param["type"] == "DTypeLike" and isinstance(fallback, str):
+            fallback = load_core().dtype_name(fallback)
+        default = "" if param["required"] else f" = {literal(fallback)}"
         arguments.append(f"{python_name(param['name'])}: {param['type']}{default}")
     return arguments
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 
+@functools.cache
 def load_core() -> ModuleType:
     """Find headrace/_core on sys.path and load it under its full name."""
     for folder in map(Path, sys.path):
