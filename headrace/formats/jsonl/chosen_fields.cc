@@ -12,10 +12,10 @@
 namespace headrace {
 namespace {
 
-// The members of an option that is an object by column; none when it is not given.
+// The members of an option that is a dict by column; empty when it is not given.
 Result<Value::Object> given_by_column(std::string_view option, const Value& given) {
   if (given.is_null()) return Value::Object();
-  if (!given.object()) return invalid(std::string(option) + " wants a dict by column, got " + given.dump());
+  if (!given.object()) return invalid(std::string(option) + " must be a dict by column, got " + given.dump());
   return *given.object();
 }
 
@@ -36,10 +36,10 @@ Status make_value(const JsonSpan& value, const JsonColumn& column, const JsonPla
 }
 
 std::string wanted_of(const JsonColumn& column) {
-  return column.part == Part::whole ? column.spec.text() : "a list of texts";
+  return column.part == Part::whole ? column.spec.text() : "a list of strings";
 }
 
-// What stands for a value, made once.
+// The value for null and missing keys, made once.
 Result<Tensor> fallback_of(const Value& given, const JsonColumn& column) {
   const std::string text = given.dump();
   JsonReader reader(text);
@@ -55,15 +55,15 @@ Result<Tensor> fallback_of(const Value& given, const JsonColumn& column) {
   return out;
 }
 
-// A field that may be chosen.
+// A field that can be chosen.
 struct Choice {
   uint32_t node;
-  std::string key;  // its path; that of a list of texts is not the name of its two columns
+  std::string key;  // its path; the two columns of a list of strings have other names
   JsonColumn column;
 };
 
-// All of them: keys in the order of their first appearance, objects as what they have, but for those that
-// `dtypes` calls text.
+// All fields: keys in the order of their first appearance. Objects are replaced by their members, except
+// those that `dtypes` declares to be strings.
 class Choices {
  public:
   Choices(const JsonFields& fields, Value::Object dtypes) : fields_(fields), dtypes_(std::move(dtypes)) {}
@@ -73,8 +73,8 @@ class Choices {
     std::set<std::string_view> names;
     for (const Choice& choice : out_)
       if (!names.insert(choice.column.name).second)
-        return invalid("wants fields of different names, got " + in_quotes(choice.column.name) +
-                       " twice: of an object in an object, and as a key");
+        return invalid("expected distinct field names, got " + in_quotes(choice.column.name) +
+                       " twice: as a key, and as a member of an object");
     for (const auto& [name, dtype] : dtypes_)
       if (!used_.contains(name)) return no_column("dtypes", name, out_);
     return std::move(out_);
@@ -82,14 +82,14 @@ class Choices {
 
   static Status no_column(std::string_view option, std::string_view name, const std::vector<Choice>& all) {
     const auto name_of = [](const Choice& choice) { return std::string_view(choice.column.name); };
-    return invalid(std::string(option) + " " + no_such_column(name, names_of_all(all, name_of)));
+    return invalid(std::string(option) + ": " + no_such_column(name, names_of_all(all, name_of)));
   }
 
  private:
   Status take_members(uint32_t parent) {
     for (const uint32_t node : fields_[parent].members) {
       const JsonKind& kind = fields_[node].kind;
-      if (kind.types == 0) continue;  // only in lines that are wrong
+      if (kind.types == 0) continue;  // only in damaged lines
       std::string name = fields_.name(node);
       const Value* given = take_given(name);
       if (!given && fields_.is_group(node)) {
@@ -115,7 +115,7 @@ class Choices {
     return {};
   }
 
-  // What `dtypes` says of it; null when nothing.
+  // Its entry in `dtypes`, or null.
   const Value* take_given(const std::string& name) {
     const auto found = std::ranges::find(dtypes_, name, [](const auto& entry) { return entry.first; });
     if (found == dtypes_.end()) return nullptr;
@@ -123,7 +123,7 @@ class Choices {
     return &found->second;
   }
 
-  // That of the texts of a list; none where it is no such list.
+  // The dtype of the strings of a list; none if it is not a list of strings.
   Result<std::optional<DType>> dtype_of_texts(const std::string& name, const JsonKind& kind) {
     std::optional<DType> out;
     if (kind.is_texts()) out = DType::str;
@@ -133,17 +133,20 @@ class Choices {
       if (!is_text(*out)) return unlike_texts(name + "/values", "str or bytes", *values);
     }
     const Value* lengths = out ? take_given(name + "/lengths") : nullptr;
-    if (lengths && *lengths != Value("i64")) return unlike_texts(name + "/lengths", "i64", *lengths);
+    if (lengths) {
+      HEADRACE_ASSIGN(const DType dtype, given_dtype(name + "/lengths", *lengths));
+      if (dtype != DType::i64) return unlike_texts(name + "/lengths", "int64", *lengths);
+    }
     return out;
   }
   static Status unlike_texts(const std::string& name, std::string_view wanted, const Value& got) {
-    return invalid("dtypes wants " + std::string(wanted) + " for " + in_quotes(name) +
-                   ", which is of a list of texts, got " + got.dump());
+    return invalid("dtypes: expected " + std::string(wanted) + " for column " + in_quotes(name) +
+                   " of a list of strings, got " + got.dump());
   }
 
   static Result<DType> given_dtype(const std::string& name, const Value& given) {
     if (given.text()) return parse_dtype(*given.text());
-    return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + given.dump());
+    return invalid("dtypes: expected a dtype for column " + in_quotes(name) + ", got " + given.dump());
   }
 
   static Result<TensorSpec> spec_of(const std::string& name, const Value& given, const JsonKind& kind) {
@@ -151,8 +154,8 @@ class Choices {
     if (is_text(dtype)) return TensorSpec{dtype, {kAny}};
     const auto spec = kind.spec_as(dtype);
     if (spec && !kind.has(JsonType::object)) return *spec;
-    return invalid("dtypes wants str or bytes for " + in_quotes(name) + ", which has " +
-                   (spec ? "objects" : "lists that are no numbers in a shape") + ", got " + *given.text());
+    return invalid("dtypes: expected str or bytes for column " + in_quotes(name) + ", which contains " +
+                   (spec ? "objects" : "lists that are not arrays of numbers") + ", got " + *given.text());
   }
 
   const JsonFields& fields_;
@@ -171,7 +174,7 @@ Status set_fallbacks(const Value& defaults, std::vector<Choice>& all) {
       if (value.is_null()) continue;
       auto fallback = fallback_of(value, choice.column);
       if (!fallback.ok())
-        return invalid("defaults wants " + wanted_of(choice.column) + " for column " + in_quotes(name) +
+        return invalid("defaults: expected " + wanted_of(choice.column) + " for column " + in_quotes(name) +
                        ", got " + value.dump());
       choice.column.fallback = *std::move(fallback);
     }
@@ -180,7 +183,7 @@ Status set_fallbacks(const Value& defaults, std::vector<Choice>& all) {
   return {};
 }
 
-// Those that `columns` names, in its order; the name of an object stands for all that it has.
+// The columns that `columns` names, in its order; the name of an object selects all its members.
 Result<std::vector<Choice>> chosen(const std::vector<std::string>& columns, std::vector<Choice> all) {
   if (columns.empty()) return all;
   std::vector<Choice> out;
@@ -193,7 +196,7 @@ Result<std::vector<Choice>> chosen(const std::vector<std::string>& columns, std:
   std::set<std::string_view> names;
   for (const Choice& choice : out)
     if (!names.insert(choice.column.name).second)
-      return invalid("columns wants names that differ, got " + in_quotes(choice.column.name) + " twice");
+      return invalid("columns: expected distinct names, got " + in_quotes(choice.column.name) + " twice");
   return out;
 }
 
@@ -201,36 +204,41 @@ bool is_missing(const JsonSpan& value) {
   return value.type == JsonType::null || value.type == JsonType::nothing;
 }
 
+std::string_view line_of(const Record& record) {
+  return without_line_end({reinterpret_cast<const char*>(record.bytes().data()), record.length});
+}
+
 }  // namespace
 
 Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector<SourceFile>& files,
                                   const std::vector<JsonlContents>& contents) {
-  JsonTable out;
+  JsonFields fields;
   std::string refused;
   for (size_t i = 0; i < contents.size(); ++i) {
-    if (contents[i].has_more_fields || !out.fields_.merge(contents[i].fields, files[i].path))
-      return invalid(in_quotes(files[i].path) + ": wants at most " + std::to_string(JsonFields::kMostFields) +
-                     " different keys, and names of at most " + std::to_string(JsonFields::kMostName) +
-                     " bytes, got more");
+    if (contents[i].has_more_fields || !fields.merge(contents[i].fields, files[i].path))
+      return invalid(in_quotes(files[i].path) + ": expected at most " +
+                     std::to_string(JsonFields::kMostFields) + " different keys, and names of at most " +
+                     std::to_string(JsonFields::kMostName) + " bytes, got more");
     if (refused.empty() && !contents[i].refused.empty())
       refused = in_quotes(files[i].path) + ": " + contents[i].refused;
   }
   HEADRACE_ASSIGN(Value::Object dtypes, given_by_column("dtypes", options.dtypes));
-  if (out.fields_.size() == 1) {  // no line has any: what is said of them is all there is
+  if (fields.size() == 1) {  // no line has any: dtypes= is all that is known
     size_t expected = 0;
     for (const auto& [name, value] : dtypes)
-      if (const uint32_t node = out.fields_.find_or_add(JsonFields::kRoot, name, expected);
+      if (const uint32_t node = fields.find_or_add(JsonFields::kRoot, name, expected);
           node != JsonFields::kNone)
-        out.fields_.kind(node).types = bit_of(JsonType::null);
+        fields.kind(node).types = bit_of(JsonType::null);
   }
-  HEADRACE_ASSIGN(std::vector<Choice> all, Choices(out.fields_, std::move(dtypes)).all());
+  HEADRACE_ASSIGN(std::vector<Choice> all, Choices(fields, std::move(dtypes)).all());
   if (all.empty() && !refused.empty()) return corrupt(std::move(refused));
   if (all.empty())
     return invalid(
-        "wants a JSON object in a line at least, to know the fields, got none; dtypes= gives them");
+        "expected at least one line with a JSON object, to find the fields, got none; name them with "
+        "dtypes=");
   HEADRACE_TRY(set_fallbacks(options.defaults, all));
   HEADRACE_ASSIGN(all, chosen(options.columns, std::move(all)));
-  out.uses_.resize(out.fields_.size());
+  JsonTable out(std::move(fields));
   for (Choice& choice : all) {
     if (!choice.column.note.empty()) out.notes_.push_back(choice.column.note);
     out.add(std::move(choice.column), choice.node);
@@ -240,9 +248,7 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
 }
 
 JsonTable JsonTable::with_columns(std::span<const int> of_these) const {
-  JsonTable out;
-  out.fields_ = fields_;
-  out.uses_.resize(fields_.size());
+  JsonTable out(fields_);
   for (const int column : of_these)
     out.add(columns_[static_cast<size_t>(column)], nodes_[static_cast<size_t>(column)]);
   return out;
@@ -260,7 +266,7 @@ uint32_t JsonTable::slot_of(uint32_t node) {
   return uses_[node].slot;
 }
 
-// The objects that a node is in.
+// Marks the objects that contain a node.
 void JsonTable::enter(uint32_t node) {
   for (uint32_t at = fields_[node].parent; at != JsonFields::kRoot; at = fields_[at].parent) {
     slot_of(at);
@@ -270,7 +276,7 @@ void JsonTable::enter(uint32_t node) {
 
 Schema JsonTable::schema() const { return schema_of(columns_); }
 
-// An object that comes again in place of one that was entered.
+// Clears the members of an object whose key occurs again.
 void JsonTable::forget(uint32_t node, std::vector<JsonSpan>& found) const {
   for (const uint32_t member : fields_[node].members) {
     if (uses_[member].slot == JsonFields::kNone) continue;
@@ -279,7 +285,7 @@ void JsonTable::forget(uint32_t node, std::vector<JsonSpan>& found) const {
   }
 }
 
-// The members of the object that was begun, but those that nobody wants. The last of equal keys counts.
+// The wanted members of the object that was entered. The last of equal keys counts.
 bool JsonTable::look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>& found) const {
   JsonSpan key, unwanted;
   size_t expected = 0;
@@ -302,44 +308,46 @@ bool JsonTable::look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>&
   return reader.ok();
 }
 
-Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const {
-  const std::string_view line(reinterpret_cast<const char*>(record.bytes().data()), record.length);
-  std::vector<JsonSpan> found(num_slots_);
-  JsonReader reader(without_line_end(line));
+Status JsonTable::look(std::string_view line, std::vector<JsonSpan>& found) const {
+  found.assign(num_slots_, {});
+  JsonReader reader(line);
   if (!reader.begin_object() || !look(reader, JsonFields::kRoot, found) || !reader.is_at_end())
     return reader.error();
+  return {};
+}
+
+Status JsonTable::make_fields(const Record& record, const std::vector<JsonSpan>& found,
+                              std::vector<Tensor>& fields) const {
   size_t room = 0;
   for (size_t i = 0; i < columns_.size(); ++i)
     if (!is_missing(found[slots_[i]])) room += rounded_up(made_bytes(found[slots_[i]], columns_[i]));
   MadeBytes made(room);
-  fields.clear();
-  fields.resize(columns_.size());
   for (size_t i = 0; i < columns_.size(); ++i) {
     const JsonColumn& column = columns_[i];
     const JsonSpan& value = found[slots_[i]];
-    const auto of_column = [&](Status status) {
-      return std::move(status).before("column " + in_quotes(column.name) + " ");
-    };
     if (!is_missing(value)) {
-      const Status status = make_value(value, column, {record.buffer, false, made}, fields[i]);
-      if (!status.ok()) return of_column(status);
-    } else if (column.fallback) {
-      fields[i] = *column.fallback;
+      Status status = make_value(value, column, {record.buffer, false, made}, fields[i]);
+      if (!status.ok()) return std::move(status).before("column " + in_quotes(column.name) + ": ");
     } else {
-      return of_column(corrupt("wants " + wanted_of(column) + ", got " +
-                               (value.type == JsonType::null ? "null" : "nothing") +
-                               "; defaults= says what stands for it"));
+      if (!column.fallback)
+        return corrupt("column " + in_quotes(column.name) + " is " +
+                       (value.type == JsonType::null ? "null" : "missing") + " in this line; expected " +
+                       wanted_of(column) + "; set a value with defaults=");
+      fields[i] = *column.fallback;
     }
   }
   return {};
 }
 
-bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPlace> to,
-                         const JsonPlace& place, std::vector<JsonSpan>& found) const {
-  const std::string_view line(reinterpret_cast<const char*>(record.bytes().data()), record.length);
-  found.assign(num_slots_, {});
-  JsonReader reader(without_line_end(line));
-  if (!reader.begin_object() || !look(reader, JsonFields::kRoot, found) || !reader.is_at_end()) return false;
+Status JsonTable::read(const Record& record, std::vector<Tensor>& fields) const {
+  std::vector<JsonSpan> found;
+  HEADRACE_TRY(look(line_of(record), found));
+  fields.assign(columns_.size(), Tensor());
+  return make_fields(record, found, fields);
+}
+
+bool JsonTable::put_found(const std::vector<JsonSpan>& found, const JsonPlace& place, size_t row,
+                          std::span<const FieldPlace> to) const {
   Tensor made;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const JsonSpan& value = found[slots_[i]];
@@ -349,16 +357,16 @@ bool JsonTable::put_line(const Record& record, size_t n, std::span<const FieldPl
       if (!columns_[i].fallback) return false;
       const View view = columns_[i].fallback->view();
       if (!numbers)
-        to[i].share(n, Tensor(*columns_[i].fallback));
+        to[i].share(row, Tensor(*columns_[i].fallback));
       else if (view.shape == spec.shape)
-        std::memcpy(numbers + n * view.size_bytes(), view.data, view.size_bytes());
+        std::memcpy(numbers + row * view.size_bytes(), view.data, view.size_bytes());
       else
         return false;
     } else if (numbers) {
-      if (!write_numbers(value, spec, numbers + n * spec.size_bytes()).ok()) return false;
+      if (!write_numbers(value, spec, numbers + row * spec.size_bytes()).ok()) return false;
     } else {
       if (!make_value(value, columns_[i], place, made).ok()) return false;
-      to[i].share(n, std::move(made));
+      to[i].share(row, std::move(made));
     }
   }
   return true;
@@ -371,7 +379,8 @@ size_t JsonTable::put(const RecordRun& run, std::span<const FieldPlace> to) cons
   size_t n = 0;
   for (; n < run.records.size(); ++n) {
     if (neighbours.cover(n)) neighbours.look_for_utf8();
-    if (!put_line(run[n], n, to, {run.buffer, neighbours.is_utf8(n), made}, found)) break;
+    if (!look(line_of(run[n]), found).ok()) break;
+    if (!put_found(found, {run.buffer, neighbours.is_utf8(n), made}, n, to)) break;
   }
   return n;
 }

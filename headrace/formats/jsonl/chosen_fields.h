@@ -1,4 +1,4 @@
-// The fields of JSON lines that were chosen, and how a line becomes their values.
+// The chosen fields of JSON lines, and the conversion of a line to their values.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,41 +16,46 @@ struct JsonlOptions {
 };
 
 struct JsonColumn {
-  enum class Part : uint8_t { whole, texts, lengths };  // the others: of a list of texts
+  enum class Part : uint8_t { whole, texts, lengths };  // texts, lengths: of a list of strings
   std::string name;
   TensorSpec spec;
   Part part = Part::whole;
-  std::optional<Tensor> fallback = std::nullopt;  // what stands for null, and for a key that is not there
-  std::string note = {};                          // what made it text, where most of its values are numbers
+  std::optional<Tensor> fallback = std::nullopt;  // the value for null and for a missing key
+  std::string note = {};                          // what made it text, when most of its values are numbers
 };
 
 class JsonTable {
  public:
-  // `contents`: of each of `files`.
+  // `contents`: one for each of `files`.
   static Result<JsonTable> make(const JsonlOptions& options, const std::vector<SourceFile>& files,
                                 const std::vector<JsonlContents>& contents);
 
   Schema schema() const;
-  const std::vector<std::string>& notes() const { return notes_; }  // of columns that may be meant otherwise
+  const std::vector<std::string>& notes() const { return notes_; }  // columns that may be misread
   JsonTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
-  // As RecordFormat::put.
+  // See RecordFormat::put.
   size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
 
  private:
   // What is done with the value of a key.
   struct Use {
-    uint32_t slot = JsonFields::kNone;  // of the values that are taken of a line; none: it is passed over
+    uint32_t slot = JsonFields::kNone;  // in the values of a line; kNone: ignored
     bool is_entered = false;            // if it is an object
   };
-
+  explicit JsonTable(JsonFields fields) : fields_(std::move(fields)), uses_(fields_.size()) {}
   void add(JsonColumn column, uint32_t node);
   uint32_t slot_of(uint32_t node);
   void enter(uint32_t node);
+  // Finds the values of a line.
+  Status look(std::string_view line, std::vector<JsonSpan>& found) const;
   bool look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>& found) const;
-  bool put_line(const Record& record, size_t n, std::span<const FieldPlace> to, const JsonPlace& place,
-                std::vector<JsonSpan>& found) const;
   void forget(uint32_t node, std::vector<JsonSpan>& found) const;
+  // What was found as fields.
+  Status make_fields(const Record& record, const std::vector<JsonSpan>& found,
+                     std::vector<Tensor>& fields) const;
+  bool put_found(const std::vector<JsonSpan>& found, const JsonPlace& place, size_t row,
+                 std::span<const FieldPlace> to) const;
 
   JsonFields fields_;
   std::vector<Use> uses_;  // by node

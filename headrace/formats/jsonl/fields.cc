@@ -21,9 +21,10 @@ bool is_whole(std::string_view leaf) {
   return leaf.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
-bool see_leaf(void* kind, std::string_view leaf) {
+const char* see_leaf(void* kind, std::string_view text) {
+  const std::string_view leaf = first_leaf(text);
   if (leaf.size() > 18 && is_whole(leaf) && !fits_i64(leaf)) static_cast<JsonKind*>(kind)->has_large = true;
-  return true;
+  return leaf.data() + leaf.size();
 }
 
 }  // namespace
@@ -154,7 +155,7 @@ bool JsonFields::merge(const JsonFields& other, const std::string& path_of_other
 
 namespace {
 
-// A node as it is kept, before its key and the beginning of the first value that is no number.
+// A packed node, before its key and the start of the first value that is not a number.
 struct PackedField {
   uint32_t parent = 0, key_size = 0;
   uint8_t types = 0, leaves = 0, flags = 0, rank = 0;

@@ -1,4 +1,4 @@
-// What the objects of JSON lines have: a tree of keys, and for each what its values were so far.
+// The fields of JSON lines: a tree of keys, with the types of the values seen for each.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,32 +11,32 @@
 
 namespace headrace {
 
-// What was seen of a field.
+// The values of a field seen so far.
 struct JsonKind {
-  uint8_t types = 0, leaves = 0;  // bit_of() its values; and what its lists hold
-  bool has_large = false;         // a whole number that no i64 holds
-  bool has_lists = false;         // lists of lists
-  bool is_uneven = false;         // lists of numbers that have no shape, or not all the same number of levels
-  JsonShape shape;                // of its lists of numbers; a size of kAny is not always the same
-  MostlyNumbers counts;           // of values that are no lists and no objects
+  uint8_t types = 0, leaves = 0;  // bit_of() its values, and of the items of its lists
+  bool has_large = false;         // an integer outside int64
+  bool has_lists = false;         // nested lists
+  bool is_uneven = false;         // its lists of numbers have no shape, or differ in rank
+  JsonShape shape;                // of its lists of numbers; kAny for a size that varies
+  MostlyNumbers counts;           // of values other than lists and objects
 
   void see(const JsonSpan& value, uint64_t line);
   void merge(const JsonKind& other, const std::string& path_of_other);
   bool has(JsonType type) const { return (types & bit_of(type)) != 0; }
   bool is_only(JsonType type) const { return (types & ~bit_of(JsonType::null)) == bit_of(type); }
-  // Whether its values are lists of texts, not all of them empty.
+  // Whether its values are lists of strings, not all of them empty.
   bool is_texts() const;
-  // Whether they are all null or lists of nothing, which may be lists of anything.
+  // Whether all values are null or empty lists, which may be lists of anything.
   bool is_of_nothing() const;
-  // Numbers or bools, or lists of them in a shape; else text.
+  // Numbers or bools, or lists of them with a shape; otherwise str.
   TensorSpec spec() const;
-  // The same of another dtype, that of a number; nothing where its lists have no shape.
+  // The same with another dtype of numbers; nullopt if its lists have no shape.
   std::optional<TensorSpec> spec_as(DType dtype) const;
-  // What to say of a field that is text for the sake of few values; "" of others.
+  // A warning for a field that is str because of few values; "" for others.
   std::string note(const std::string& name) const;
 
  private:
-  DType dtype_of(unsigned seen) const;  // of numbers or bools alone; else str
+  DType dtype_of(unsigned seen) const;  // if all are numbers or all bools; otherwise str
   void merge(const JsonShape& other);
 };
 
@@ -46,9 +46,9 @@ class JsonFields {
   struct Node {
     std::string key;
     uint32_t parent = kNone;
-    size_t name_size = 0;                                      // of all keys on the way, with what joins them
-    std::vector<uint32_t> members = {};                        // in the order of their first appearance
-    std::map<std::string, uint32_t, std::less<>> places = {};  // in `members`, by key
+    size_t name_size = 0;                                      // of name()
+    std::vector<uint32_t> members = {};                        // in the order of first appearance
+    std::map<std::string, uint32_t, std::less<>> places = {};  // index into `members`, by key
     JsonKind kind = {};
   };
 
@@ -57,23 +57,23 @@ class JsonFields {
   const Node& operator[](uint32_t node) const { return nodes_[node]; }
   JsonKind& kind(uint32_t node) { return nodes_[node].kind; }
 
-  // kNone where there is none. `expected`: the place where it is looked for first, that behind the one found
-  // last; 0 at the beginning of an object.
+  // kNone if there is none. `expected`: the index to try first, which is then set to the one after the key
+  // that was found; 0 at the start of an object.
   uint32_t find(uint32_t parent, std::string_view key, size_t& expected) const;
-  // kNone where there is none and no room for more: in all kMostFields, and kMostName bytes of a name.
+  // kNone if there is none and no room for more: at most kMostFields in all, and kMostName bytes of a name.
   uint32_t find_or_add(uint32_t parent, std::string_view key, size_t& expected);
   static constexpr size_t kMostFields = 4096, kMostName = 4096;
 
   std::string name(uint32_t node) const;  // "image/width"
-  // Whether its members are the fields, and not itself.
+  // Whether it is replaced by its members.
   bool is_group(uint32_t node) const;
 
-  bool merge(const JsonFields& other, const std::string& path_of_other);  // false where there is no room
+  bool merge(const JsonFields& other, const std::string& path_of_other);  // false if there is no room
   std::string pack() const;
   static std::optional<JsonFields> unpack(std::string_view bytes);
 
  private:
-  std::vector<Node> nodes_;  // a parent before its members
+  std::vector<Node> nodes_;  // parents before their members
 };
 
 }  // namespace headrace

@@ -7,8 +7,8 @@
 namespace headrace {
 namespace {
 
-// Values of a line that are kept until all of it is known to be right; of one that has so many, the first are
-// believed before.
+// The values of a line are kept until the whole line is known to be valid. A line with more than this many
+// values is trusted before.
 constexpr size_t kMostFound = size_t{1} << 16;
 
 class JsonLineFinder final : public RecordFinder {
@@ -53,7 +53,7 @@ class JsonLineFinder final : public RecordFinder {
     contents_.lines.add(index.records.size(), number);
     index.records.push_back({begin, line.size()});
     JsonReader reader(without_line_end(line));
-    // To read a line that is wrong is its error, and nothing is known of it.
+    // An invalid line contributes nothing; reading it gives its error.
     found_.clear();
     if (reader.begin_object() && look(reader, JsonFields::kRoot) && reader.is_at_end()) {
       see_found();
@@ -83,7 +83,7 @@ class JsonLineFinder final : public RecordFinder {
       const uint32_t node = place_of(parent, key, expected);
       JsonSpan value;
       if (node != JsonFields::kNone && reader.begins_with('{')) {
-        found({node, {JsonType::object, false, false, 0, 0, {}}});
+        found({node, {.type = JsonType::object}});
         if (!reader.begin_object() || !look(reader, node)) return false;
         continue;
       }
@@ -107,13 +107,13 @@ class JsonLineFinder final : public RecordFinder {
   void lose(FileIndex& index) {
     index.damaged.push_back(
         {index.records.size(), position_,
-         "wants lines of at most 64 MiB, got a longer one (line " + std::to_string(lines_ + 1) + ")"});
+         "expected lines of at most 64 MiB, got a longer one (line " + std::to_string(lines_ + 1) + ")"});
     is_lost_ = true;
     pending_.clear();
   }
 
-  std::string pending_;                // of a line whose end has not come
-  uint64_t position_ = 0, lines_ = 0;  // of the next line; those before it
+  std::string pending_;                // the start of a line whose end is still to come
+  uint64_t position_ = 0, lines_ = 0;  // of the next line; the number of lines before it
   bool is_lost_ = false;
   std::vector<Found> found_;  // in one line
   JsonlContents contents_;

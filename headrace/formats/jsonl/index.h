@@ -1,4 +1,4 @@
-// The index of a file of JSON lines: where they lie, and what fields their objects were seen to have.
+// The index of a file of JSON lines: their positions, and the fields of their objects.
 #pragma once
 #include <memory>
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace headrace {
 
-// What a file's index keeps beside its lines.
+// What a file's index keeps besides the positions of lines.
 struct JsonlContents {
   JsonFields fields;
   LineNumbers lines;
-  bool has_more_fields = false;  // than there is room for
-  std::string refused;           // why the first line that is no object is none, with its number
+  bool has_more_fields = false;  // more than JsonFields has room for
+  std::string refused;           // the error of the first line that is not an object, with its number
 
   std::string pack() const;
   static std::optional<JsonlContents> unpack(std::string_view bytes);
 };
 
-// Lines of blanks are none. FileIndex::extra is packed JsonlContents.
+// Blank lines are skipped. FileIndex::extra is a packed JsonlContents.
 std::unique_ptr<RecordFinder> json_lines();
 
 inline constexpr size_t kMostJsonLine = size_t{64} << 20;  // bytes

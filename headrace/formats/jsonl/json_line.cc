@@ -3,18 +3,20 @@
 #include <bit>
 #include <cstring>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace {
 namespace {
 
 constexpr uint64_t kOnes = 0x0101010101010101u, kHighBits = kOnes * 0x80;
 
-// The high bit of the first byte of the word that is `c`; of those behind it perhaps as well. 0: none is.
+// Sets the high bit of the first byte equal to `c`; bits of later bytes are unreliable. 0: no byte is equal.
 uint64_t bytes_equal(uint64_t word, char c) {
   const uint64_t differ = word ^ kOnes * static_cast<unsigned char>(c);
   return (differ - kOnes) & ~differ & kHighBits;
 }
 
-// The first byte from `at` on that is a quote, a backslash or a control character; `end` when there is none.
+// The first byte from `at` on that is a quote, a backslash or a control character, or `end`.
 const char* end_of_plain(const char* at, const char* end) {
   for (uint64_t word = 0; end - at >= 8; at += 8) {
     std::memcpy(&word, at, sizeof word);
@@ -28,22 +30,20 @@ const char* end_of_plain(const char* at, const char* end) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-int hex_digit(char c) {
-  if (is_digit(c)) return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
+constexpr std::array<int8_t, 256> kHexDigits = [] {
+  std::array<int8_t, 256> out;
+  out.fill(-1);
+  for (size_t i = 0; i < 10; ++i) out['0' + i] = static_cast<int8_t>(i);
+  for (size_t i = 0; i < 6; ++i) out['a' + i] = out['A' + i] = static_cast<int8_t>(10 + i);
+  return out;
+}();
 
-// The four digits at `at`; -1 where they are none.
+// The number that the four hexadecimal digits at `at` form; -1 if they are not such digits.
 int four_hex_digits(std::string_view text, size_t at) {
   if (text.size() < 4 || at > text.size() - 4) return -1;
-  int out = 0;
-  for (size_t i = at; i < at + 4; ++i) {
-    const int digit = hex_digit(text[i]);
-    if (digit < 0) return -1;
-    out = out * 16 + digit;
-  }
-  return out;
+  const auto digit = [&](size_t i) -> int { return kHexDigits[static_cast<unsigned char>(text[at + i])]; };
+  const int a = digit(0), b = digit(1), c = digit(2), d = digit(3);
+  return (a | b | c | d) < 0 ? -1 : a << 12 | b << 8 | c << 4 | d;
 }
 
 char* put_utf8(int point, char* out) {
@@ -64,15 +64,26 @@ char* put_utf8(int point, char* out) {
 bool is_high(int unit) { return unit >= 0xD800 && unit < 0xDC00; }
 bool is_low(int unit) { return unit >= 0xDC00 && unit < 0xE000; }
 
+// What a backslash and this letter mean; 0 if they are not an escape.
 char unescaped_letter(char c) {
   switch (c) {
+    case '"':
+    case '\\':
+    case '/': return c;
     case 'b': return '\b';
     case 'f': return '\f';
     case 'n': return '\n';
     case 'r': return '\r';
     case 't': return '\t';
-    default: return c;
+    default: return '\0';
   }
+}
+
+// The number of bytes of the escape that the text begins with; 0 if it is not one.
+size_t escape_size(std::string_view text) {
+  if (text.size() < 2) return 0;
+  if (text[1] == 'u') return four_hex_digits(text, 2) < 0 ? 0 : 6;
+  return unescaped_letter(text[1]) ? 2 : 0;
 }
 
 }  // namespace
@@ -83,8 +94,8 @@ bool JsonReader::wrong(const char* wanted) {
 }
 
 Status JsonReader::error() const {
-  return corrupt(wanted_and_got("the end of the line") + " behind " + std::to_string(position()) +
-                 " bytes of the line");
+  return corrupt(wanted_and_got("the end of the line") + " at byte " + std::to_string(position()) +
+                 " of the line");
 }
 
 std::string JsonReader::wanted_and_got(std::string_view at_end) const {
@@ -92,10 +103,9 @@ std::string JsonReader::wanted_and_got(std::string_view at_end) const {
   std::string got(at_end);
   if (!came.empty()) {
     const auto byte = static_cast<unsigned char>(came[0]);
-    got =
-        byte >= 0x20 && byte < 0x7F ? "'" + std::string(1, came[0]) + "'" : "a byte " + std::to_string(byte);
+    got = byte >= 0x20 && byte < 0x7F ? in_quotes(came.substr(0, 1)) : "byte " + std::to_string(byte);
   }
-  return std::string("wants ") + (wanted_ ? wanted_ : "JSON") + ", got " + got;
+  return std::string("expected ") + (wanted_ ? wanted_ : "JSON") + ", got " + got;
 }
 
 bool JsonReader::take(char c) {
@@ -112,12 +122,12 @@ bool JsonReader::begins_with(char c) {
 
 bool JsonReader::is_at_end() {
   skip_blanks();
-  return at_ == end_ || wrong("nothing behind the object");
+  return at_ == end_ || wrong("nothing after the object");
 }
 
 bool JsonReader::begin_object() {
   if (!begins_with('{')) return wrong("a JSON object");
-  if (depth_ == kMostJsonDepth) return wrong("at most 128 lists and objects in each other");
+  if (depth_ == kMostJsonDepth) return wrong("at most 128 nested lists and objects");
   ++at_, ++depth_;
   return true;
 }
@@ -128,15 +138,15 @@ bool JsonReader::next_key(JsonSpan& key, bool is_first) {
     --depth_;
     return false;
   }
-  if (!is_first && !take(',')) return wrong("',' or '}' behind a value");
+  if (!is_first && !take(',')) return wrong("',' or '}' after a value");
   if (!begins_with('"')) return wrong("a key in quotes");
   if (!text(key)) return false;
-  return take(':') || wrong("':' behind a key");
+  return take(':') || wrong("':' after a key");
 }
 
 bool JsonReader::begin_list() {
   if (!begins_with('[')) return wrong("a list");
-  if (depth_ == kMostJsonDepth) return wrong("at most 128 lists and objects in each other");
+  if (depth_ == kMostJsonDepth) return wrong("at most 128 nested lists and objects");
   ++at_, ++depth_;
   return true;
 }
@@ -147,7 +157,7 @@ bool JsonReader::next_item(bool is_first) {
     --depth_;
     return false;
   }
-  return is_first || take(',') || wrong("',' or ']' behind a value");
+  return is_first || take(',') || wrong("',' or ']' after a value");
 }
 
 bool JsonReader::value(JsonSpan& out) {
@@ -215,24 +225,13 @@ bool JsonReader::number(JsonSpan& out) {
   return true;
 }
 
-// Behind the backslash, which is at `at_`.
+// At a backslash.
 bool JsonReader::escape() {
-  switch (end_ - at_ > 1 ? at_[1] : '\0') {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't': at_ += 2; return true;
-    case 'u':
-      if (four_hex_digits({at_, static_cast<size_t>(end_ - at_)}, 2) < 0)
-        return wrong("\\u and four hexadecimal digits");
-      at_ += 6;
-      return true;
-    default: return wrong("an escape of JSON");
-  }
+  const size_t size = escape_size({at_, static_cast<size_t>(end_ - at_)});
+  if (size == 0)
+    return wrong(end_ - at_ > 1 && at_[1] == 'u' ? "\\u and four hexadecimal digits" : "a JSON escape");
+  at_ += size;
+  return true;
 }
 
 bool JsonReader::text(JsonSpan& out) {
@@ -240,9 +239,9 @@ bool JsonReader::text(JsonSpan& out) {
   out.type = JsonType::text, out.has_escapes = false;
   while (true) {
     at_ = end_of_plain(at_, end_);
-    if (at_ == end_) return wrong("a quote that closes the text");
+    if (at_ == end_) return wrong("a closing quote");
     if (*at_ == '"') break;
-    if (*at_ != '\\') return wrong("an escape for a control character");
+    if (*at_ != '\\') return wrong("an escape instead of a control character");
     if (!escape()) return false;
     out.has_escapes = true;
   }
@@ -253,7 +252,7 @@ bool JsonReader::text(JsonSpan& out) {
 
 bool JsonReader::list(JsonSpan& out) {
   const char* const begin = at_;
-  if (depth_ == kMostJsonDepth) return wrong("at most 128 lists and objects in each other");
+  if (depth_ == kMostJsonDepth) return wrong("at most 128 nested lists and objects");
   ++at_, ++depth_;
   uint8_t leaves = 0;
   bool has_lists = false;
@@ -269,7 +268,7 @@ bool JsonReader::list(JsonSpan& out) {
         leaves |= bit_of(item.type), ++count;
       if (take(',')) continue;
       if (take(']')) break;
-      return wrong("',' or ']' behind a value");
+      return wrong("',' or ']' after a value");
     }
   }
   --depth_;
@@ -290,7 +289,7 @@ bool JsonReader::object(JsonSpan& out) {
 
 namespace {
 
-// What stands before the next backslash, in words while there are some: `out` has room for what is left.
+// Copies up to the next backslash, in words where possible: `out` has room for the rest of the text.
 void copy_to_backslash(std::string_view text, size_t& at, char*& out) {
   for (uint64_t word = 0; text.size() - at >= sizeof word;) {
     std::memcpy(&word, text.data() + at, sizeof word);
@@ -311,13 +310,30 @@ std::string_view without_line_end(std::string_view line) {
   return line;
 }
 
+bool has_valid_escapes(std::string_view text) {
+  while (!text.empty()) {
+    if (text[0] != '\\') {  // one often follows another
+      const size_t next = text.find('\\');
+      if (next == std::string_view::npos) break;
+      text.remove_prefix(next);
+    }
+    const size_t size = escape_size(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
 char* unescape_json(std::string_view text, bool whole_characters, char* out) {
   size_t at = 0;
   while (at < text.size()) {
     copy_to_backslash(text, at, out);
-    if (text.size() - at < 2) break;
+    if (at == text.size()) break;
+    if (text.size() - at < 2) return nullptr;
     if (text[at + 1] != 'u') {
-      *out++ = unescaped_letter(text[at + 1]);
+      const char letter = unescaped_letter(text[at + 1]);
+      if (!letter) return nullptr;
+      *out++ = letter;
       at += 2;
       continue;
     }
@@ -346,7 +362,9 @@ std::string unescaped_json(const JsonSpan& text) {
 
 namespace {
 
-// A level of lists, and those in it.
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+// Walks a level of lists, and those nested in it.
 struct ListWalk {
   std::string_view text;
   JsonShape& shape;
@@ -356,16 +374,16 @@ struct ListWalk {
 
   bool is_next(char c) const { return at < text.size() && text[at] == c; }
   void skip_blanks() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r')) ++at;
+    while (at < text.size() && is_blank(text[at])) ++at;
   }
 
   bool take_leaf(int level) {
-    const size_t end = std::min(text.find_first_of(",] \t\r", at), text.size());
-    if (end == at || (shape.rank != 0 && shape.rank != level + 1)) return false;
+    if (shape.rank != 0 && shape.rank != level + 1) return false;
     shape.rank = level + 1;
-    const std::string_view taken = text.substr(at, end - at);
-    at = end;
-    return leaf(context, taken);
+    const char* const end = leaf(context, text.substr(at));
+    if (!end || end == text.data() + at) return false;
+    at = static_cast<size_t>(end - text.data());
+    return true;
   }
 
   bool level(int level) {
@@ -397,6 +415,12 @@ struct ListWalk {
 bool walk_json_list(std::string_view list, JsonShape& shape, JsonLeaf leaf, void* context) {
   ListWalk walk{list, shape, leaf, context};
   return walk.is_next('[') && walk.level(0) && (shape.rank == 0 || shape.depth <= shape.rank);
+}
+
+std::string_view first_leaf(std::string_view text) {
+  size_t size = 0;  // find_first_of() takes several times as long
+  while (size < text.size() && text[size] != ',' && text[size] != ']' && !is_blank(text[size])) ++size;
+  return text.substr(0, size);
 }
 
 }  // namespace headrace

@@ -1,8 +1,8 @@
-// JSON as it stands in a line: one value after the other, checked as RFC 8259 has them, and nothing made of
-// them but where they are. NaN, Infinity and -Infinity, which Python writes, are numbers.
+// A JSON scanner: checks values against RFC 8259 and reports where they are, without building a tree. It also
+// accepts NaN, Infinity and -Infinity, which Python writes, as numbers.
 //
-// The bytes may be those of a mapped file that another process changes: each function looks only inside the
-// text that it is given, whatever was there before.
+// The bytes may belong to a mapped file that another process changes: each function reads only inside the
+// text that it is given, whatever an earlier call found there.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -18,42 +18,43 @@ namespace headrace {
 enum class JsonType : uint8_t { nothing, null, boolean, integer, real, text, list, object };
 constexpr uint8_t bit_of(JsonType type) { return static_cast<uint8_t>(1u << static_cast<unsigned>(type)); }
 
-inline constexpr int kMostJsonDepth = 128;  // of lists and objects in each other
+inline constexpr int kMostJsonDepth = 128;  // of nested lists and objects
 
-// A value where it stands.
+// The position of a value.
 struct JsonSpan {
   JsonType type = JsonType::nothing;
-  bool has_escapes = false;  // a text's
-  bool has_lists = false;    // a list's
-  uint8_t leaves = 0;        // bit_of() what a list holds that is no list, and the lists in it
-  size_t count = 0;          // of these
-  std::string_view text;     // of a text without its quotes
+  bool has_escapes = false;  // for a string
+  bool has_lists = false;    // for a list
+  uint8_t leaves = 0;        // for a list: bit_of() the items that are not lists, at all levels
+  size_t count = 0;          // for a list: the number of these items
+  std::string_view text;     // a string is without its quotes
 };
 
-// Goes over a text. One caller.
+// Scans a text. One caller.
 class JsonReader {
  public:
-  explicit JsonReader(std::string_view text)
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
+  // `depth`: the number of lists and objects around the text.
+  explicit JsonReader(std::string_view text, int depth = 0)
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), depth_(depth) {}
 
-  // Whether the next value is of that kind, which it begins: '{', '['.
+  // Whether the next value begins with this character: '{', '['.
   bool begins_with(char c);
-  // Into the object that follows. Then for each member: next_key, and the value is taken by value() or gone
-  // into by begin_object(). False: what follows is none, or wrong.
+  // Enters the object that follows; false if there is none, or on an error. Then, for each member:
+  // next_key(), and either value() to scan the value, or begin_object() to enter it.
   bool begin_object();
-  // False behind the last member, or when something is wrong. `is_first`: of this object.
+  // False after the last member, or on an error. `is_first`: the first key of this object.
   bool next_key(JsonSpan& key, bool is_first);
-  // The same of a list: then for each item next_item, and the item is taken or gone into.
+  // The same for a list: next_item() for each item, then scan or enter it.
   bool begin_list();
   bool next_item(bool is_first);
   bool value(JsonSpan& out);
-  bool is_at_end();  // nothing follows but blanks; else that is what is wrong
-  // When something is wrong: whether it may only be that the text ends inside a value.
+  bool is_at_end();  // only blanks follow; anything else is an error
+  // After an error: whether the only problem may be that the text ends inside a value.
   bool is_cut() const { return end_ - at_ < kLongestWord; }
   bool ok() const { return wanted_ == nullptr; }
-  Status error() const;  // says what was wanted and what came, with the byte
-  size_t position() const { return static_cast<size_t>(at_ - begin_); }  // behind what was taken
-  std::string wanted_and_got(std::string_view at_end) const;             // `at_end`: what an end is called
+  Status error() const;  // what was expected, what was found, and the byte
+  size_t position() const { return static_cast<size_t>(at_ - begin_); }  // after what was scanned
+  std::string wanted_and_got(std::string_view at_end) const;             // `at_end`: the name of the end
 
  private:
   void skip_blanks() {
@@ -70,34 +71,39 @@ class JsonReader {
   bool list(JsonSpan& out);
   bool object(JsonSpan& out);
 
-  static constexpr ptrdiff_t kLongestWord = 12;  // two escapes of a pair of surrogates
+  static constexpr ptrdiff_t kLongestWord = 12;  // two escapes of a surrogate pair
 
   const char* begin_;
   const char* at_;
   const char* end_;
-  int depth_ = 0;
-  const char* wanted_ = nullptr;  // what is wrong
+  int depth_;
+  const char* wanted_ = nullptr;  // what was expected where scanning failed
 };
 
-// A line without what ends it.
+// A line without its line end.
 std::string_view without_line_end(std::string_view line);
 
-// Without escapes, at `out`, which has room for as many bytes as the text has; where it ends. Null where
-// `whole_characters` are wanted and half of a pair of surrogates stands for none.
+// Whether every backslash in the inside of a string begins an escape.
+bool has_valid_escapes(std::string_view text);
+// Writes the text with its escapes replaced to `out`, which has room for as many bytes as the text has, and
+// returns the end. Null on an invalid escape and, with `whole_characters`, on half of a surrogate pair.
 char* unescape_json(std::string_view text, bool whole_characters, char* out);
 std::string unescaped_json(const JsonSpan& text);
 
-// The sizes of lists in lists, where all of a level are equal.
+// The sizes of nested lists whose lists of one level all have the same size.
 struct JsonShape {
-  static constexpr int64_t kUnseen = -2;  // a level of which there is no list
-  int rank = 0;                           // levels down to what is no list; 0 where lists are all there is
+  static constexpr int64_t kUnseen = -2;  // a level without a list
+  int rank = 0;                           // levels above the leaves; 0 if there are only lists
   int depth = 0;                          // levels seen
   std::array<int64_t, kMaxRank> sizes;
   JsonShape() { sizes.fill(kUnseen); }
 };
-using JsonLeaf = bool (*)(void* context, std::string_view leaf);
-// The shape of a list of numbers and bools, and each of them in order; false where levels differ in size,
-// there are too many, or `leaf` is false.
+// Takes the leaf that the text begins with and returns its end; null refuses it.
+using JsonLeaf = const char* (*)(void* context, std::string_view text);
+// Finds the shape of a list of numbers and bools and calls `leaf` for each of them in order. False if the
+// sizes of a level differ, there are too many levels, or `leaf` refuses one.
 bool walk_json_list(std::string_view list, JsonShape& shape, JsonLeaf leaf, void* context);
+// The text up to the end of the leaf that it begins with.
+std::string_view first_leaf(std::string_view text);
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// JSON lines: see README.md beside this file.
+// JSON lines: see README.md.
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/jsonl/chosen_fields.h"
 #include "headrace/formats/records/table_format.h"
@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// `is_cut`: the line may go on behind what is there of it.
+// `is_cut`: the line may be longer than its part here.
 bool is_object(std::string_view line, bool is_cut) {
   JsonReader reader(line);
   JsonSpan value;
@@ -15,7 +15,7 @@ bool is_object(std::string_view line, bool is_cut) {
   return (reader.value(value) && reader.is_at_end()) || (is_cut && reader.is_cut());
 }
 
-// How many lines at the head are objects, of the first two; 0 where one of these is something else.
+// How many of the first two lines are objects; 0 if one of them is something else.
 int objects_in(std::string_view text) {
   int lines = 0;
   while (!text.empty() && lines < 2) {
@@ -29,7 +29,7 @@ int objects_in(std::string_view text) {
   return lines;
 }
 
-// One line may be any JSON file, so the name counts for it; two lines do without.
+// A single line may be any JSON file, so it also needs the name; two lines do not.
 int recognise(const Probe& probe) {
   if (probe.files.empty()) return 0;
   const std::string kind = shard_kind(probe.files[0].path);
@@ -49,7 +49,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options
   for (FileIndex& index : indexes) {
     HEADRACE_ASSIGN(const std::string extra, take_finders_extra(index));
     auto unpacked = JsonlContents::unpack(extra);
-    if (!unpacked) return internal_error("wants what an index keeps of JSON lines, got something else");
+    if (!unpacked) return internal_error("expected the index of a JSON lines file, got something else");
     lines->push_back(std::move(unpacked->lines));
     contents.push_back(*std::move(unpacked));
   }
@@ -64,7 +64,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options
 
 Result<SourceOpening> open(const OpenRequest& request) {
   JsonlOptions options;
-  HEADRACE_ASSIGN(options.columns, request.texts("columns"));
+  HEADRACE_ASSIGN(options.columns, request.strings("columns"));
   if (const Value* dtypes = request.options.find("dtypes")) options.dtypes = *dtypes;
   if (const Value* defaults = request.options.find("defaults")) options.defaults = *defaults;
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
@@ -83,20 +83,30 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "jsonl",
-    .doc =
-        "JSON lines (NDJSON): an object a line is a sample, its keys are the fields; one file or many, plain "
-        "or compressed.",
-    .options =
-        {{"columns", "list[str]",
-          "These fields, in this order; all when not given. The name of an object stands for all in it.",
-          Value()},
-         {"dtypes", "dict[str, str]",
-          "Dtypes by column; of others those that hold all their values. \"str\" of what is no text is "
-          "its JSON.",
-          Value()},
-         {"defaults", "dict",
-          "What stands for null and for a key that is not there, by column; else it is an error.", Value()},
-         compression_option("gzip or zstd where a file begins so")},
+    .doc = "JSON lines (NDJSON), plain, gzip, zlib or zstd: one object and sample per line.",
+    .fields =
+        "one per key of the objects. Numbers are int64 or float64, `true` and `false` bool, strings str. "
+        "Lists of numbers are arrays with a shape that fits all values (`(3)`, `(?)`, `(?, 4)`). Lists of "
+        "strings are `{\"values\": str, \"lengths\": int64 (n,)}`: the concatenated strings, and the length "
+        "of each in bytes. Members of nested objects have names such as `\"image/width\"`. Everything else "
+        "is its JSON as str: lists of objects, keys with values of different types, integers beyond 64 bits.",
+    .details = {"Blank lines are ignored."},
+    .options = {{"columns", "Sequence[str] | None",
+                 "Only these fields, in this order; all when not given. The name of an object selects all "
+                 "its members."},
+                {"dtypes", "Mapping[str, DTypeLike] | None",
+                 "{column: dtype}, for arrays the dtype of their items. Other columns have a dtype that fits "
+                 "every value of every file. \"str\" for other values gives their JSON."},
+                {"defaults", "Mapping[str, Any] | None",
+                 "{column: value} for null and missing keys: a number, a string or a list. Without a "
+                 "default, these are errors."},
+                compression_option("gzip and zstd are detected")},
+    .raises = {{"CorruptSample",
+                "a line is not a JSON object, or a value is missing or has another dtype. The message has "
+                "file, line and column."},
+               {"ValueError", "a column does not exist."}},
+    .example =
+        "hr.read_jsonl(\"captions.jsonl\", columns=[\"url\", \"caption\"], defaults={\"caption\": \"\"})",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

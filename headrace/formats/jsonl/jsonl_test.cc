@@ -41,7 +41,7 @@ std::string shown_field(const Tensor& field) {
   return out + (view.shape.rank() == 0 ? "" : "]");
 }
 
-// The schema, then a text for each line or its error.
+// The schema, then for each line its values or its error.
 std::vector<std::string> lines_as_read(Store& store, const std::string& path, const Value& options = {}) {
   const auto source = open_source(store, path, "jsonl", options);
   if (!source.ok()) return {std::string(source.status().text())};
@@ -66,24 +66,25 @@ TEST(Jsonl, DtypesAreThoseThatHoldEveryValue) {
   EXPECT_THAT(read(R"({"a": 1, "b": 1, "c": true, "d": "x"}
 {"a": -2, "b": 2.5, "c": false, "d": ""}
 )"),
-              ElementsAre("a: i64 (), b: f64 (), c: bool (), d: str", "1 1.0 1 'x'", "-2 2.5 0 ''"));
-  EXPECT_THAT(read("{\"id\":9223372036854775807}"), ElementsAre("id: i64 ()", "9223372036854775807"));
-  // What a float would round is text.
+              ElementsAre("a: int64 (), b: float64 (), c: bool (), d: str", "1 1.0 1 'x'", "-2 2.5 0 ''"));
+  EXPECT_THAT(read("{\"id\":9223372036854775807}"), ElementsAre("id: int64 ()", "9223372036854775807"));
+  // Numbers that a float would round are strings.
   EXPECT_THAT(read("{\"id\":9223372036854775808}\n{\"id\":1}"),
               ElementsAre("id: str", "'9223372036854775808'", "'1'"));
   EXPECT_THAT(read("{\"x\":NaN}\n{\"x\":-Infinity}\n{\"x\":1e999}"),
-              ElementsAre("x: f64 ()", "null", "null", "null"));  // Value has no text for them
+              ElementsAre("x: float64 ()", "null", "null", "null"));  // Value has no spelling for them
   EXPECT_THAT(read("{\"x\":1}\n{\"x\":\"one\"}\n{\"x\":[1, 2]}\n{\"x\":true}"),
               ElementsAre("x: str", "'1'", "'one'", "'[1, 2]'", "'true'"));
 }
 
 TEST(Jsonl, ListsOfNumbersAreArrays) {
-  EXPECT_THAT(read("{\"x\":[1,2]}\n{\"x\":[3, 4]}"), ElementsAre("x: i64 (2)", "(2)[1 2]", "(2)[3 4]"));
+  EXPECT_THAT(read("{\"x\":[1,2]}\n{\"x\":[3, 4]}"), ElementsAre("x: int64 (2)", "(2)[1 2]", "(2)[3 4]"));
   EXPECT_THAT(read("{\"x\":[1,2.5]}\n{\"x\":[ ]}\n{\"x\":[3]}"),
-              ElementsAre("x: f64 (?)", "(2)[1.0 2.5]", "(0)[]", "(1)[3.0]"));
+              ElementsAre("x: float64 (?)", "(2)[1.0 2.5]", "(0)[]", "(1)[3.0]"));
   EXPECT_THAT(read("{\"x\":[[1,2],[3,4]]}\n{\"x\":[]}\n{\"x\":[[5,6]]}"),
-              ElementsAre("x: i64 (?, 2)", "(2, 2)[1 2 3 4]", "(0, 2)[]", "(1, 2)[5 6]"));
-  EXPECT_THAT(read("{\"x\":[[],[]]}\n{\"x\":[[7]]}"), ElementsAre("x: i64 (?, ?)", "(2, 0)[]", "(1, 1)[7]"));
+              ElementsAre("x: int64 (?, 2)", "(2, 2)[1 2 3 4]", "(0, 2)[]", "(1, 2)[5 6]"));
+  EXPECT_THAT(read("{\"x\":[[],[]]}\n{\"x\":[[7]]}"),
+              ElementsAre("x: int64 (?, ?)", "(2, 0)[]", "(1, 1)[7]"));
   EXPECT_THAT(read("{\"x\":[true,false]}"), ElementsAre("x: bool (2)", "(2)[1 0]"));
 }
 
@@ -98,7 +99,7 @@ TEST(Jsonl, ListsOfTextsAreOneTextAndItsLengths) {
   const std::string text = R"({"x": [ "a", "\u00e9\ud83d\ude00\n" , "", "ä"]}
 {"x":[]}
 {"x":["b"]})";
-  EXPECT_THAT(read(text), ElementsAre("x/values: str, x/lengths: i64 (?)", "'aé😀\nä' (4)[1 7 0 2]",
+  EXPECT_THAT(read(text), ElementsAre("x/values: str, x/lengths: int64 (?)", "'aé😀\nä' (4)[1 7 0 2]",
                                       "'' (0)[]", "'b' (1)[1]"));
   MemoryStore store;
   store.add("x", text);
@@ -107,81 +108,85 @@ TEST(Jsonl, ListsOfTextsAreOneTextAndItsLengths) {
   EXPECT_THAT(read(text, R"({"columns":["x/values"]})")[1], "'aé😀\nä'");
   EXPECT_THAT(read(text, R"({"dtypes":{"x":"str"}})")[3], "'[\"b\"]'");
   EXPECT_THAT(read(R"({"a":{"b":["c"]}})"),
-              ElementsAre("a/b/values: str, a/b/lengths: i64 (?)", "'c' (1)[1]"));
-  // Half of a pair, and bytes that are no UTF-8 of a text on its own, though they would be of both.
-  EXPECT_THAT(read(R"({"x":["\ud83d","\ude00"]})")[1], HasSubstr("column 'x/values' wants str, got half of"));
-  EXPECT_THAT(read("{\"x\":[\"\xC3\",\"\xA4\"]}")[1], HasSubstr("column 'x/values' wants UTF-8"));
+              ElementsAre("a/b/values: str, a/b/lengths: int64 (?)", "'c' (1)[1]"));
+  // Half of a surrogate pair; and bytes that are not UTF-8 in a string alone, only in both together.
+  EXPECT_THAT(read(R"({"x":["\ud83d","\ude00"]})")[1],
+              HasSubstr("column 'x/values': expected str, got half of"));
+  EXPECT_THAT(read("{\"x\":[\"\xC3\",\"\xA4\"]}")[1], HasSubstr("column 'x/values': expected UTF-8"));
   EXPECT_THAT(read("{\"x\":[\"\xC3\",\"\xA4\"]}", R"({"dtypes":{"x/values":"bytes"}})"),
-              ElementsAre("x/values: bytes, x/lengths: i64 (?)", "'ä' (2)[1 1]"));
-  for (const auto& [dtypes, told] :
+              ElementsAre("x/values: bytes, x/lengths: int64 (?)", "'ä' (2)[1 1]"));
+  for (const auto& [dtypes, message] :
        {std::pair{R"({"dtypes":{"x/values":"f32"}})",
-                  "dtypes wants str or bytes for 'x/values', which is of a list of "
-                  "texts, got \"f32\""},
-        {R"({"dtypes":{"x/lengths":"i32"}})", "dtypes wants i64 for 'x/lengths'"},
-        {R"({"dtypes":{"x":"f32"}})", "dtypes wants str or bytes for 'x'"}})
-    EXPECT_THAT(read(text, dtypes), ElementsAre(HasSubstr(told)));
+                  "dtypes: expected str or bytes for column 'x/values' of a list of strings, got \"f32\""},
+        {R"({"dtypes":{"x/lengths":"i32"}})", "dtypes: expected int64 for column 'x/lengths'"},
+        {R"({"dtypes":{"x":"f32"}})", "dtypes: expected str or bytes for column 'x'"}})
+    EXPECT_THAT(read(text, dtypes), ElementsAre(HasSubstr(message)));
+  EXPECT_THAT(read(text, R"({"dtypes":{"x/lengths":"int64"}})")[1], "'aé😀\nä' (4)[1 7 0 2]");
 }
 
 TEST(Jsonl, ListsThatAreNotAllOfTextsAreTheirText) {
   for (const std::string list : {"[\"a\",1]", "[\"a\",null]", "[[\"a\"]]", "[\"a\",[]]", "\"a\"", "[{}]"})
     EXPECT_THAT(read("{\"x\":[\"b\"]}\n{\"x\":" + list + "}")[1], "'[\"b\"]'") << list;
-  // Those of nothing may be any; what is said of them decides.
+  // Empty lists may be lists of anything: dtypes= decides.
   EXPECT_THAT(read("{\"x\":[]}"), ElementsAre("x: str", "'[]'"));
   EXPECT_THAT(read("{\"x\":[]}\n{\"x\":null}",
                    R"({"dtypes":{"x/values":"str","x/lengths":"i64"},"defaults":{"x":["d","e"]}})"),
-              ElementsAre("x/values: str, x/lengths: i64 (?)", "'' (0)[]", "'de' (2)[1 1]"));
+              ElementsAre("x/values: str, x/lengths: int64 (?)", "'' (0)[]", "'de' (2)[1 1]"));
 }
 
 TEST(Jsonl, MissingListsOfTextsHaveADefaultOrAreAnError) {
   const std::string text = "{\"x\":[\"a\"]}\n{\"x\":null}\n{}";
-  EXPECT_THAT(read(text)[2],
-              HasSubstr("column 'x/values' wants a list of texts, got null; defaults= says what "
-                        "stands for it: x, line 2 at byte "));
-  EXPECT_THAT(read(text, R"({"columns":["x/lengths"]})")[3],
-              HasSubstr("column 'x/lengths' wants a list of texts, got nothing; defaults="));
+  EXPECT_THAT(
+      read(text)[2],
+      HasSubstr("column 'x/values' is null in this line; expected a list of strings; set a value with "
+                "defaults=: x, line 2 at byte "));
+  EXPECT_THAT(
+      read(text, R"({"columns":["x/lengths"]})")[3],
+      HasSubstr("column 'x/lengths' is missing in this line; expected a list of strings; set a value"));
   EXPECT_THAT(read(text, R"({"defaults":{"x":[]}})"),
-              ElementsAre("x/values: str, x/lengths: i64 (?)", "'a' (1)[1]", "'' (0)[]", "'' (0)[]"));
+              ElementsAre("x/values: str, x/lengths: int64 (?)", "'a' (1)[1]", "'' (0)[]", "'' (0)[]"));
   for (const char* bad : {R"({"defaults":{"x":"a"}})", R"({"defaults":{"x":["a",1]}})"})
     EXPECT_THAT(read(text, bad),
-                ElementsAre(HasSubstr("defaults wants a list of texts for column 'x', got ")));
+                ElementsAre(HasSubstr("defaults: expected a list of strings for column 'x', got ")));
 }
 
-// As if the file had been changed since it was looked at.
+// As if the file had changed since it was indexed.
 TEST(Jsonl, ItemsThatAreNoTextsAreAnErrorOfTheirLine) {
   MemoryStore store;
   store.add("x", "{\"x\":[\"a\",\"b\"]}\n");
   const auto source = open_source(store, "x", "jsonl");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  const auto said = [&](const char* line) {
+  const auto error_of = [&](const char* line) {
     std::vector<Tensor> fields;
     const BlockPtr block = (*source)->together({0}, {0}, text_tensor(line).buffer);
     EXPECT_TRUE(puts_what_it_gets(*block, (*source)->schema(), 1)) << line;
     return std::string(block->get(0, fields).text());
   };
-  EXPECT_EQ(said("{\"x\":[\"a\",\"b\"]}\n"), "");
-  EXPECT_THAT(said("{\"x\":[\"a\",123]}\n"),
-              HasSubstr("column 'x/values' wants a list of texts, got 123 as item 1"));
-  EXPECT_THAT(said("{\"x\":[[\"a\"]]  }\n"), HasSubstr("wants a list of texts, got [\"a\"] as item 0"));
-  EXPECT_THAT(said("{\"x\":\"a\"      }\n"), HasSubstr("wants a list of texts, got \"a\""));
+  EXPECT_EQ(error_of("{\"x\":[\"a\",\"b\"]}\n"), "");
+  EXPECT_THAT(error_of("{\"x\":[\"a\",123]}\n"),
+              HasSubstr("column 'x/values': expected a list of strings, got 123 as item 1"));
+  EXPECT_THAT(error_of("{\"x\":[[\"a\"]]  }\n"),
+              HasSubstr("expected a list of strings, got [\"a\"] as item 0"));
+  EXPECT_THAT(error_of("{\"x\":\"a\"      }\n"), HasSubstr("expected a list of strings, got \"a\""));
 }
 
 TEST(Jsonl, ObjectsAreWhatTheyHave) {
   EXPECT_THAT(read(R"({"a": {"b": 1, "c": {"d": "x"}}, "e": 2}
 {"e": 3, "a": {"c": {"d": "y"}, "b": 4}})"),
-              ElementsAre("a/b: i64 (), a/c/d: str, e: i64 ()", "1 'x' 2", "4 'y' 3"));
+              ElementsAre("a/b: int64 (), a/c/d: str, e: int64 ()", "1 'x' 2", "4 'y' 3"));
   EXPECT_THAT(read("{\"a\":{\"b\":1}}\n{\"a\":2}"), ElementsAre("a: str", "'{\"b\":1}'", "'2'"));
   EXPECT_THAT(read("{\"a\":{}}"), ElementsAre("a: str", "'{}'"));
   EXPECT_THAT(read("{\"a\":{\"b\":1}, \"c\":2}", R"({"dtypes":{"a":"str"}})"),
-              ElementsAre("a: str, c: i64 ()", "'{\"b\":1}' 2"));
+              ElementsAre("a: str, c: int64 ()", "'{\"b\":1}' 2"));
   EXPECT_THAT(read("{\"a\":{\"b\":1},\"a/b\":2}"), ElementsAre(HasSubstr("got 'a/b' twice")));
 }
 
 TEST(Jsonl, TheLastOfEqualKeysCounts) {
-  EXPECT_THAT(read("{\"a\":1,\"a\":2}"), ElementsAre("a: i64 ()", "2"));
+  EXPECT_THAT(read("{\"a\":1,\"a\":2}"), ElementsAre("a: int64 ()", "2"));
   EXPECT_THAT(read("{\"a\":{\"b\":1,\"c\":2},\"a\":{\"c\":3}}", R"({"defaults":{"a/b":-1}})"),
-              ElementsAre("a/b: i64 (), a/c: i64 ()", "-1 3"));
+              ElementsAre("a/b: int64 (), a/c: int64 ()", "-1 3"));
   EXPECT_THAT(read("{\"a\":{\"b\":1},\"a\":null}", R"({"defaults":{"a/b":-1}})"),
-              ElementsAre("a/b: i64 ()", "-1"));
+              ElementsAre("a/b: int64 ()", "-1"));
 }
 
 TEST(Jsonl, EscapesAreCharacters) {
@@ -189,43 +194,45 @@ TEST(Jsonl, EscapesAreCharacters) {
               ElementsAre("t: str", "'\"\\/\b\f\n\r\té€😀'"));
   EXPECT_THAT(read(R"({"k\u0065y":"\u0000x"})"), ElementsAre("key: str", std::string("'\0x'", 4)));
   EXPECT_THAT(read(R"({"t":"\ud83d"})"),
-              ElementsAre("t: str", HasSubstr("column 't' wants str, got half of a pair of surrogates")));
+              ElementsAre("t: str", HasSubstr("column 't': expected str, got half of a surrogate pair")));
   EXPECT_THAT(read(R"({"t":"\udE00\ud83d"})", R"({"dtypes":{"t":"bytes"}})"),
               ElementsAre("t: bytes", "'\xED\xB8\x80\xED\xA0\xBD'"));
-  EXPECT_THAT(read("{\"t\":\"\xE4\"}")[1], HasSubstr("column 't' wants UTF-8"));
+  EXPECT_THAT(read("{\"t\":\"\xE4\"}")[1], HasSubstr("column 't': expected UTF-8"));
 }
 
 TEST(Jsonl, WhatIsMissingHasADefaultOrIsAnError) {
   const std::string text = "{\"a\":1,\"b\":\"x\",\"c\":[1,2]}\n\n{\"a\":null}\n";
-  EXPECT_THAT(read(text)[2],
-              HasSubstr("column 'a' wants i64 (), got null; defaults= says what stands for it: x, "
-                        "line 3 at byte "));
+  EXPECT_THAT(
+      read(text)[2],
+      HasSubstr("column 'a' is null in this line; expected int64 (); set a value with defaults=: x, line "
+                "3 at byte "));
   EXPECT_THAT(read(text, R"({"columns":["b"]})")[2],
-              HasSubstr("column 'b' wants str, got nothing; defaults="));
+              HasSubstr("column 'b' is missing in this line; expected str; set a value with defaults="));
   EXPECT_THAT(read(text, R"({"defaults":{"a":-1,"b":"none","c":[0,7]}})"),
-              ElementsAre("a: i64 (), b: str, c: i64 (2)", "1 'x' (2)[1 2]", "-1 'none' (2)[0 7]"));
+              ElementsAre("a: int64 (), b: str, c: int64 (2)", "1 'x' (2)[1 2]", "-1 'none' (2)[0 7]"));
   EXPECT_THAT(read("{\"a\":1}", R"({"defaults":{"a":"x"}})"),
-              ElementsAre("jsonl: 'x': defaults wants i64 () for column 'a', got \"x\""));
+              ElementsAre("jsonl: 'x': defaults: expected int64 () for column 'a', got \"x\""));
   EXPECT_THAT(read("{\"a\":1.5}\n{}", R"({"defaults":{"a":"nan"}})"),
-              ElementsAre("a: f64 ()", "1.5", "null"));
+              ElementsAre("a: float64 ()", "1.5", "null"));
   EXPECT_THAT(read("{\"a\":null}", R"({"defaults":{"a":"-"}})"), ElementsAre("a: str", "'-'"));
 }
 
 TEST(Jsonl, ColumnsAreChosenAndTyped) {
   const std::string text = R"({"a": {"b": 1, "c": 2}, "d": "7", "e": [1, 2]})";
-  EXPECT_THAT(read(text, R"({"columns":["d","a/c"]})"), ElementsAre("d: str, a/c: i64 ()", "'7' 2"));
+  EXPECT_THAT(read(text, R"({"columns":["d","a/c"]})"), ElementsAre("d: str, a/c: int64 ()", "'7' 2"));
   EXPECT_THAT(read(text, R"({"columns":["e","a"]})"),
-              ElementsAre("e: i64 (2), a/b: i64 (), a/c: i64 ()", "(2)[1 2] 1 2"));
+              ElementsAre("e: int64 (2), a/b: int64 (), a/c: int64 ()", "(2)[1 2] 1 2"));
   EXPECT_THAT(read(text, R"({"columns":["d","e"],"dtypes":{"d":"u64","e":"f32"}})"),
-              ElementsAre("d: u64 (), e: f32 (2)", "7 (2)[1.0 2.0]"));
+              ElementsAre("d: uint64 (), e: float32 (2)", "7 (2)[1.0 2.0]"));
   EXPECT_THAT(read(text, R"({"columns":["e"],"dtypes":{"e":"str"}})"), ElementsAre("e: str", "'[1, 2]'"));
   EXPECT_THAT(read(text, R"({"columns":["f"]})"),
-              ElementsAre("jsonl: 'x': columns wants names of columns (a/b, a/c, d, e), got 'f'"));
+              ElementsAre("jsonl: 'x': columns: expected names of columns (a/b, a/c, d, e), got 'f'"));
   EXPECT_THAT(read(text, R"({"columns":["a","a/b"]})"), ElementsAre(HasSubstr("got 'a/b' twice")));
   EXPECT_THAT(read(text, R"({"dtypes":{"a":"i64"}})"),
-              ElementsAre(HasSubstr("dtypes wants str or bytes for 'a', which has objects, got i64")));
+              ElementsAre(HasSubstr(
+                  "dtypes: expected str or bytes for column 'a', which contains objects, got i64")));
   EXPECT_THAT(read("{\"x\":300}", R"({"dtypes":{"x":"u8"}})"),
-              ElementsAre("x: u8 ()", "column 'x' wants u8 (), got 300: x, line 1 at byte 0"));
+              ElementsAre("x: uint8 ()", "column 'x': expected uint8 (), got 300: x, line 1 at byte 0"));
 }
 
 std::vector<std::string> notes_of_lines(const std::string& text, std::string_view options = "{}") {
@@ -244,15 +251,19 @@ TEST(Jsonl, AKeyThatFewValuesMakeTextIsNamedWithTheFirstOfThem) {
   EXPECT_THAT(notes_of_lines(text), IsEmpty());
   const std::string odd = R"({"id": "none", "at": {"price": "n/a"}, "n": 1})"
                           "\n";
-  EXPECT_THAT(notes_of_lines(text + odd),
-              ElementsAre(HasSubstr("column 'id' is text for 'none' (x, line 31): the other 30 are numbers; "
-                                    "dtypes={\"id\": \"i64\"} makes of such a field an error of its row"),
-                          HasSubstr("column 'at/price' is text for 'n/a' (x, line 31)")));
-  EXPECT_THAT(notes_of_lines(odd + text +
-                             R"({"id": true})"
-                             "\n"),
-              ElementsAre(HasSubstr("'id' is text for 'none' (x, line 1) and 1 more: the other 30"),
-                          HasSubstr("'at/price'")));
+  EXPECT_THAT(
+      notes_of_lines(text + odd),
+      ElementsAre(
+          HasSubstr(
+              "column 'id' is read as strings because of 'none' (x, line 31); the other 30 are numbers; "
+              "dtypes={\"id\": \"int64\"} makes such fields errors of their rows"),
+          HasSubstr("column 'at/price' is read as strings because of 'n/a' (x, line 31)")));
+  EXPECT_THAT(
+      notes_of_lines(odd + text +
+                     R"({"id": true})"
+                     "\n"),
+      ElementsAre(HasSubstr("'id' is read as strings because of 'none' (x, line 1) and 1 more; the other 30"),
+                  HasSubstr("'at/price'")));
   for (const char* said : {R"({"dtypes":{"id":"i64","at/price":"str"}})", R"({"columns":["n"]})"})
     EXPECT_THAT(notes_of_lines(text + odd, said), IsEmpty()) << said;
   // Neither is what dtypes= refuses, nor one in ten.
@@ -263,13 +274,14 @@ TEST(Jsonl, AKeyThatFewValuesMakeTextIsNamedWithTheFirstOfThem) {
   MemoryStore store;
   store.add("d/1.jsonl", text), store.add("d/2.jsonl", "{\"id\": 1}\n" + odd), store.add("d/3.jsonl", odd);
   EXPECT_THAT(notes_of(**open_source(store, "d", "jsonl")),
-              testing::Contains(HasSubstr("'id' is text for 'none' (d/2.jsonl, line 2) and 1 more")));
+              ::testing::Contains(
+                  HasSubstr("'id' is read as strings because of 'none' (d/2.jsonl, line 2) and 1 more")));
 }
 
 TEST(Jsonl, BlankLinesAndMarksAreNoSamples) {
   EXPECT_THAT(read("\xEF\xBB\xBF{\"a\":1}\n\n \t\r\n{\"a\":2}\r\n{\"a\":3}"),
-              ElementsAre("a: i64 ()", "1", "2", "3"));
-  EXPECT_THAT(read("\xEF\xBB\xBF\n{\"a\":1}"), ElementsAre("a: i64 ()", "1"));
+              ElementsAre("a: int64 ()", "1", "2", "3"));
+  EXPECT_THAT(read("\xEF\xBB\xBF\n{\"a\":1}"), ElementsAre("a: int64 ()", "1"));
   MemoryStore store;
   store.add("x", "\n{\"a\":1}\n\n{\"a\":2}");
   EXPECT_EQ((*open_source(store, "x", "jsonl"))->where(1), "x, line 4 at byte 10");
@@ -278,50 +290,51 @@ TEST(Jsonl, BlankLinesAndMarksAreNoSamples) {
 TEST(Jsonl, WhatIsNoObjectIsAnErrorOfItsLine) {
   const std::string good = "{\"a\":1}\n";
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"[1]", "wants a JSON object, got '[' behind 0 bytes of the line"},
-      {"{\"a\":1} x", "wants nothing behind the object, got 'x' behind 8 bytes"},
-      {"{\"a\":1,}", "wants a key in quotes, got '}'"},
-      {"{\"a\" 1}", "wants ':' behind a key, got '1'"},
-      {"{\"a\":01}", "wants ',' or '}' behind a value, got '1'"},
-      {"{\"a\":1", "wants ',' or '}' behind a value, got the end of the line"},
-      {"{\"a\":.5}", "wants a value, got '.'"},
-      {"{\"a\":1.}", "wants a digit, got '}'"},
-      {"{\"a\":1e}", "wants a digit, got '}'"},
-      {"{\"a\":-}", "wants a digit, got '}'"},
-      {"{\"a\":+1}", "wants a value, got '+'"},
-      {"{\"a\":truth}", "wants a value, got 't'"},
-      {"{\"a\":\"\\x\"}", "wants an escape of JSON, got '\\'"},
-      {"{\"a\":\"\\u12g4\"}", "wants \\u and four hexadecimal digits"},
-      {"{\"a\":\"\t\"}", "wants an escape for a control character, got a byte 9"},
-      {"{\"a\":\"x}", "wants a quote that closes the text, got the end of the line"},
-      {"{\"a\":[1 2]}", "wants ',' or ']' behind a value, got '2'"},
-      {"{a:1}", "wants a key in quotes, got 'a'"},
+      {"[1]", "expected a JSON object, got '[' at byte 0 of the line"},
+      {"{\"a\":1} x", "expected nothing after the object, got 'x' at byte 8 of the line"},
+      {"{\"a\":1,}", "expected a key in quotes, got '}'"},
+      {"{\"a\" 1}", "expected ':' after a key, got '1'"},
+      {"{\"a\":01}", "expected ',' or '}' after a value, got '1'"},
+      {"{\"a\":1", "expected ',' or '}' after a value, got the end of the line"},
+      {"{\"a\":.5}", "expected a value, got '.'"},
+      {"{\"a\":1.}", "expected a digit, got '}'"},
+      {"{\"a\":1e}", "expected a digit, got '}'"},
+      {"{\"a\":-}", "expected a digit, got '}'"},
+      {"{\"a\":+1}", "expected a value, got '+'"},
+      {"{\"a\":truth}", "expected a value, got 't'"},
+      {"{\"a\":\"\\x\"}", "expected a JSON escape, got '\\'"},
+      {"{\"a\":\"\\u12g4\"}", "expected \\u and four hexadecimal digits"},
+      {"{\"a\":\"\t\"}", "expected an escape instead of a control character, got byte 9"},
+      {"{\"a\":\"x}", "expected a closing quote, got the end of the line"},
+      {"{\"a\":[1 2]}", "expected ',' or ']' after a value, got '2'"},
+      {"{a:1}", "expected a key in quotes, got 'a'"},
   };
   for (const auto& [line, wanted] : cases) {
     const std::vector<std::string> got = read(good + line + "\n" + good);
-    EXPECT_THAT(got, ElementsAre("a: i64 ()", "1", HasSubstr(wanted), "1")) << line;
+    EXPECT_THAT(got, ElementsAre("a: int64 ()", "1", HasSubstr(wanted), "1")) << line;
     EXPECT_THAT(read(line), ElementsAre(HasSubstr(wanted))) << line;
   }
   EXPECT_THAT(read("[1]")[0], HasSubstr("(line 1)"));
-  EXPECT_THAT(read(""),
-              ElementsAre("jsonl: 'x': wants a JSON object in a line at least, to know the fields, got "
-                          "none; dtypes= gives them"));
-  EXPECT_THAT(read("", R"({"dtypes":{"a":"f32"}})"), ElementsAre("a: f32 ()"));
+  EXPECT_THAT(
+      read(""),
+      ElementsAre("jsonl: 'x': expected at least one line with a JSON object, to find the fields, got "
+                  "none; name them with dtypes="));
+  EXPECT_THAT(read("", R"({"dtypes":{"a":"f32"}})"), ElementsAre("a: float32 ()"));
 }
 
 TEST(Jsonl, DepthHasABound) {
   const auto nested = [](size_t depth) {
     return "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
   };
-  EXPECT_THAT(read(nested(128)), ElementsAre("a: str", Not(HasSubstr("wants"))));
-  EXPECT_THAT(read(nested(129))[0], HasSubstr("wants at most 128 lists and objects in each other"));
+  EXPECT_THAT(read(nested(128)), ElementsAre("a: str", Not(HasSubstr("expected"))));
+  EXPECT_THAT(read(nested(129))[0], HasSubstr("expected at most 128 nested lists and objects"));
   EXPECT_THAT(read("{\"a\":" + std::string(1000000, '[')), ElementsAre(HasSubstr("at most 128")));
 }
 
 TEST(Jsonl, KeysHaveABound) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "{\"k" + std::to_string(i) + "\":1}\n";
-  EXPECT_THAT(read(text), ElementsAre(HasSubstr("wants at most 4096 different keys")));
+  EXPECT_THAT(read(text), ElementsAre(HasSubstr("expected at most 4096 different keys")));
 }
 
 TEST(Jsonl, FilesAreOneTable) {
@@ -330,7 +343,7 @@ TEST(Jsonl, FilesAreOneTable) {
   store.add("d/2.jsonl", "");
   store.add("d/3.jsonl", "{\"b\":\"x\",\"a\":2.5}\n");
   EXPECT_THAT(lines_as_read(store, "d", *Value::parse(R"({"defaults":{"b":""}})")),
-              ElementsAre("a: f64 (), b: str", "1.0 ''", "2.5 'x'"));
+              ElementsAre("a: float64 (), b: str", "1.0 ''", "2.5 'x'"));
 }
 
 TEST(Jsonl, IsRecognisedByItsLines) {
@@ -394,8 +407,8 @@ TEST(Jsonl, ColumnsHaveRoomForListsOfTheirSizeOnly) {
   store.add("x", "{\"c\":[11111,22222]}\n");
   const auto source = open_source(store, "x", "jsonl");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  ASSERT_EQ((*source)->schema().text(), "c: i64 (2)");
-  // As if the file had been changed since.
+  ASSERT_EQ((*source)->schema().text(), "c: int64 (2)");
+  // As if the file had changed since.
   for (const auto& [line, fits] : {std::pair{"{\"c\":[33333,44444]}\n", true},
                                    {"{\"c\":[1,2,3,4,5,6]}\n", false},
                                    {"{\"c\":[[3333,4444]]}\n", false},
@@ -447,24 +460,24 @@ SourceCase jsonl_files() {
   };
   line(1, "one", {1, 2}), line(-2, "tw\"o\u00e9", {}), line(30, "", {3});
   out.open = by_registered_format("jsonl", *Value::parse(R"({"columns":["n","t","v"]})"));
-  out.cut = Cut::is_not_seen;  // what is cut of the last line may leave none
+  out.cut = Cut::is_not_seen;  // the last line may be cut to nothing
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Jsonl, SourceConformance, testing::Values(jsonl_files));
+INSTANTIATE_TEST_SUITE_P(Jsonl, SourceConformance, ::testing::Values(jsonl_files));
 
 SourceCase deflated_jsonl_files() {
   SourceCase out = jsonl_files();
   for (auto& file : out.files) file.second = deflated(file.second, Wrap::gzip);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(DeflatedJsonl, SourceConformance, testing::Values(deflated_jsonl_files));
+INSTANTIATE_TEST_SUITE_P(DeflatedJsonl, SourceConformance, ::testing::Values(deflated_jsonl_files));
 
 SourceCase zstd_jsonl_files() {
   SourceCase out = jsonl_files();
   for (auto& file : out.files) file.second = in_zstd_frames(file.second, 20);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(ZstdJsonl, SourceConformance, testing::Values(zstd_jsonl_files));
+INSTANTIATE_TEST_SUITE_P(ZstdJsonl, SourceConformance, ::testing::Values(zstd_jsonl_files));
 
 }  // namespace
 }  // namespace trial

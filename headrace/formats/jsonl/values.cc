@@ -20,41 +20,43 @@ std::string shown(const JsonSpan& value) {
 }
 
 Status unlike(const TensorSpec& spec, std::string_view got) {
-  return corrupt("wants " + spec.text() + ", got " + std::string(got));
+  return corrupt("expected " + spec.text() + ", got " + std::string(got));
 }
 
-// The two dtypes that numbers have when nobody says another go by the short way.
-bool number_at(std::string_view text, DType dtype, std::byte* out) {
-  const char* const end = text.data() + text.size();
-  if (dtype == DType::i64) {
-    int64_t value = 0;
+// The number that the text begins with, of a common dtype: its end. Null: parse_number() has to try.
+const char* common_number(std::string_view text, DType dtype, std::byte* out) {
+  const auto parsed = [&](auto value) -> const char* {
+    const char* const end = text.data() + text.size();
     const auto [next, error] = std::from_chars(text.data(), end, value);
+    const bool is_whole = next == end || *next == ',' || *next == ']' || *next == ' ';
     std::memcpy(out, &value, sizeof value);
-    return error == std::errc() && next == end;
-  }
-  if (dtype == DType::f64) {
-    double value = 0;
-    const auto [next, error] = std::from_chars(text.data(), end, value);
-    std::memcpy(out, &value, sizeof value);
-    if (error == std::errc() && next == end) return true;
-  }
-  return parse_number(text, dtype, out);
+    return error == std::errc() && is_whole ? next : nullptr;
+  };
+  if (dtype == DType::i64) return parsed(int64_t{0});
+  if (dtype == DType::f64) return parsed(double{0});
+  return dtype == DType::f32 ? parsed(float{0}) : nullptr;
 }
 
 struct NewNumbers {
   std::byte* at;
-  size_t left;  // numbers there is room for
+  size_t left;  // room, in numbers
   DType dtype;
 
-  static bool add(void* context, std::string_view leaf) {
+  static const char* add(void* context, std::string_view text) {
     NewNumbers& self = *static_cast<NewNumbers*>(context);
-    if (self.left == 0 || !number_at(leaf, self.dtype, self.at)) return false;
+    if (self.left == 0) return nullptr;
+    const char* end = common_number(text, self.dtype, self.at);
+    if (!end) {
+      const std::string_view leaf = first_leaf(text);
+      if (!parse_number(leaf, self.dtype, self.at)) return nullptr;
+      end = leaf.data() + leaf.size();
+    }
     self.at += size_of(self.dtype), --self.left;
-    return true;
+    return end;
   }
 };
 
-// `sizes`: what was wanted, where some may be free, and then what came.
+// `sizes`: the expected sizes, some of which may be kAny; then the actual ones.
 Status write_list(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
   JsonShape shape;
   NewNumbers numbers{out, value.count, spec.dtype};
@@ -73,17 +75,17 @@ Status write_list(const JsonSpan& value, const TensorSpec& spec, std::byte* out,
   return {};
 }
 
-// Without escapes, to where `at` points, which is then behind it.
+// Writes a string without escapes to `at`, which it moves to the end.
 Status put_text(const JsonSpan& value, DType dtype, bool is_utf8, char*& at) {
   char* const begin = at;
   at = value.has_escapes ? unescape_json(value.text, dtype == DType::str, begin)
                          : std::ranges::copy(value.text, begin).out;
   if (!at)
     return corrupt(
-        "wants str, got half of a pair of surrogates, which is no character; its dtype may be bytes");
+        "expected str, got half of a surrogate pair, which is not a character; dtype bytes accepts it");
   const std::string_view text(begin, static_cast<size_t>(at - begin));
   if (dtype == DType::str && !is_utf8 && utf8_prefix(text) < text.size())
-    return corrupt("wants UTF-8, got something else; its dtype may be bytes");
+    return corrupt("expected UTF-8, got something else; dtype bytes accepts it");
   return {};
 }
 
@@ -98,33 +100,33 @@ Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace&
     return {};
   }
   if (spec.dtype == DType::str && !place.is_utf8 && utf8_prefix(value.text) < value.text.size())
-    return corrupt("wants UTF-8, got something else; its dtype may be bytes");
+    return corrupt("expected UTF-8, got something else; dtype bytes accepts it");
   const auto offset =
       static_cast<size_t>(value.text.data() - reinterpret_cast<const char*>(place.line->data()));
   set_text(out, place.line, offset, spec.dtype, value.text.size());
   return {};
 }
 
-// Numbers of the shape that is wanted, in which some sizes may be free.
+// Numbers of the expected shape, in which some sizes may be kAny.
 Status write_shaped(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
   if (spec.shape.rank() > 0 && value.type == JsonType::list) return write_list(value, spec, out, sizes);
   const bool is_number = value.type == JsonType::integer || value.type == JsonType::real ||
                          value.type == JsonType::boolean ||
                          (value.type == JsonType::text && !value.has_escapes);
-  if (spec.shape.rank() > 0 || !is_number || !number_at(value.text, spec.dtype, out))
+  if (spec.shape.rank() > 0 || !is_number || !write_number(value.text, spec.dtype, out))
     return unlike(spec, shown(value));
   return {};
 }
 
-// Each text of a list.
+// Calls `take` with each string of a list.
 template <class Take> Status each_text(const JsonSpan& list, const Take& take) {
-  if (list.type != JsonType::list) return corrupt("wants a list of texts, got " + shown(list));
+  if (list.type != JsonType::list) return corrupt("expected a list of strings, got " + shown(list));
   JsonReader reader(list.text);
   JsonSpan item;
   reader.begin_list();
   for (int64_t i = 0; reader.next_item(i == 0) && reader.value(item); ++i) {
     if (item.type != JsonType::text)
-      return corrupt("wants a list of texts, got " + shown(item) + " as item " + std::to_string(i));
+      return corrupt("expected a list of strings, got " + shown(item) + " as item " + std::to_string(i));
     HEADRACE_TRY(take(item));
   }
   return reader.ok() ? Status() : reader.error();
@@ -163,13 +165,18 @@ Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out) 
   HEADRACE_TRY(each_text(value, [&](const JsonSpan& item) {
     const auto length =
         static_cast<int64_t>(item.has_escapes ? unescaped_json(item).size() : item.text.size());
-    if (count == value.count) return corrupt("wants a line that nobody changes, got one of more texts");
+    if (count == value.count)
+      return corrupt("expected a file that does not change while it is read, got a line with more strings");
     std::memcpy(begin + count++ * sizeof length, &length, sizeof length);
     return Status();
   }));
   const Shape shape{static_cast<int64_t>(count)};
   out = Tensor{place.made.buffer(), place.made.offset_of(begin), DType::i64, shape, nullptr};
   return {};
+}
+
+bool write_number(std::string_view text, DType dtype, std::byte* out) {
+  return common_number(text, dtype, out) == text.data() + text.size() || parse_number(text, dtype, out);
 }
 
 Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out) {

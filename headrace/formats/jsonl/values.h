@@ -1,6 +1,6 @@
-// Values of JSON as tensors. Any thread.
+// Converts JSON values to tensors. Any thread.
 #pragma once
-#include <string>
+#include <string_view>
 
 #include "headrace/core/buffer.h"
 #include "headrace/core/tensor.h"
@@ -9,22 +9,23 @@
 
 namespace headrace {
 
-// How many bytes the value takes that are made of it, as that dtype, at most; 0 where it is part of its line.
+// The most bytes that the value needs as `spec`; 0 if it can share those of its line.
 size_t made_bytes(const JsonSpan& value, const TensorSpec& spec);
 
-// Where a value stands, and where what is made of it goes.
 struct JsonPlace {
-  const BufferPtr& line;  // the value's text is part of it
-  bool is_utf8 = false;   // the line; else it is looked at
-  MadeBytes& made;
+  const BufferPtr& line;  // contains the text of the value
+  bool is_utf8 = false;   // the line is known to be UTF-8; otherwise it is checked
+  MadeBytes& made;        // memory for what cannot share the line's
 };
-// The error says what was wanted and what came.
+// An error states what was expected and what was found.
 Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out);
-// Of a list of texts: all of them, one after the other, for which as many bytes are made as its JSON has; and
-// how many bytes each has, an i64 each.
+// For a list of strings: the concatenated strings, which need at most as many bytes as the JSON; and the
+// number of bytes of each, as i64.
 Status make_texts(const JsonSpan& value, DType dtype, const JsonPlace& place, Tensor& out);
 Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out);
-// Of numbers of one shape, written to `out`.
+// Writes a number or bool to `out`; false if `text` is not one of this dtype.
+bool write_number(std::string_view text, DType dtype, std::byte* out);
+// Writes numbers of a fixed shape to `out`.
 Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out);
 
 }  // namespace headrace

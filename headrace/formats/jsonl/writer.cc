@@ -1,4 +1,4 @@
-// Writes JSON lines: "Writing" in README.md beside this file.
+// Writes JSON lines: see "Writing" in README.md.
 #include <cmath>
 #include <utility>
 
@@ -32,7 +32,7 @@ void append_json_text(std::string_view text, std::string& out) {
   out += '"';
 }
 
-// Lists of lists of what `at` points to, from this level of the shape on.
+// Nested lists of the numbers at `at`, from this level of the shape on.
 void append_json_list(const View& view, int level, const std::byte*& at, std::string& out) {
   if (level == view.shape.rank()) {
     append_number(view.dtype, at, out);
@@ -56,12 +56,12 @@ void append_json_texts(const FieldColumn& column, const std::vector<Tensor>& fie
   out += before == '[' ? "[]" : "]";
 }
 
-// JSON has no word for what is no finite number.
+// JSON cannot express NaN and infinities.
 Status check_finite(const std::string& name, const View& view) {
   const auto check = [&](auto value_at) -> Status {
     for (int64_t i = 0; i < view.shape.count(); ++i)
       if (const double value = value_at(i); !std::isfinite(value))
-        return invalid("field " + in_quotes(name) + ": JSON has finite numbers, got " +
+        return invalid("field " + in_quotes(name) + ": JSON can hold only finite numbers, got " +
                        (std::isnan(value) ? "nan"
                         : value < 0       ? "-inf"
                                           : "inf"));
@@ -106,7 +106,7 @@ class JsonlWriter final : public FileWriter {
     }
     line_ += "}\n";
     if (line_.size() > kMostJsonLine)
-      return invalid("jsonl has lines of at most " + std::to_string(kMostJsonLine) + " bytes, got " +
+      return invalid("jsonl: expected a line of at most " + std::to_string(kMostJsonLine) + " bytes, got " +
                      std::to_string(line_.size()));
     return file_.append(line_);
   }
@@ -114,24 +114,24 @@ class JsonlWriter final : public FileWriter {
 
  private:
   const std::vector<FieldColumn> columns_;
-  std::vector<std::string> keys_;  // with what stands before and behind them
+  std::vector<std::string> keys_;  // with the punctuation around them
   NewText file_;
   std::string line_;
 };
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
-  if (request.schema.size() == 0) return invalid("jsonl wants at least one field, got none");
+  if (request.schema.size() == 0) return invalid("jsonl: expected at least one field, got none");
   for (size_t i = 0; i < request.schema.size(); ++i)
     if (request.schema.specs[i].dtype == DType::bytes)
       return invalid("jsonl: field " + in_quotes(request.schema.names[i]) +
-                     " is bytes, for which JSON has no value; leave it out, or make it str or numbers");
+                     ": JSON cannot hold bytes; leave the field out or convert it to str or numbers");
   HEADRACE_ASSIGN(NewText file, NewText::make("jsonl", request));
   return std::make_unique<JsonlWriter>(request.schema, std::move(file));
 }
 
 const WriterRegistration registered_writer({
     .name = "jsonl",
-    .doc = "JSON lines, an object a sample.",
+    .doc = "JSON lines: one object per sample.",
     .ending = ".jsonl",
     .options = new_text_options(),
     .make = make,
