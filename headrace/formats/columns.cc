@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// The x of the fields "x/values" and "x/lengths" at i and behind it, when they are texts and their lengths.
+// The x of fields i and i + 1 if they are "x/values" and "x/lengths": strings and their lengths.
 std::optional<std::string_view> texts_at(const std::vector<std::string>& names,
                                          const std::vector<TensorSpec>& specs, size_t i) {
   constexpr std::string_view kValues = "/values";
@@ -22,7 +22,7 @@ std::optional<std::string_view> texts_at(const std::vector<std::string>& names,
   return name;
 }
 
-// Whether a text that begins there begins within a character.
+// Whether this first byte of a string is inside a UTF-8 character.
 bool is_within_character(std::byte first) { return (first & std::byte{0xC0}) == std::byte{0x80}; }
 
 }  // namespace
@@ -33,15 +33,17 @@ Status FieldColumn::check(const std::vector<Tensor>& fields) const {
   const uint64_t size = value.size_bytes();
   uint64_t at = 0;
   const auto wrong = [&](const std::string& wanted, const std::string& got) {
-    return invalid("field " + in_quotes(name) + ": wants lengths that " + wanted + ", got " + got);
+    return invalid("field " + in_quotes(name) + ": expected lengths that " + wanted + ", got " + got);
   };
-  const std::string add_up = "add up to the " + std::to_string(size) + " bytes of its texts";
+  const std::string add_up = "add up to the " + std::to_string(size) + " bytes of its strings";
   for (int64_t i = 0; i < num_texts(fields); ++i) {
     const int64_t length = this->length(fields, i);
     if (length < 0 || static_cast<uint64_t>(length) > size - at)
-      return wrong(add_up, std::to_string(length) + " behind " + std::to_string(at));
+      return wrong(add_up,
+                   "a length of " + std::to_string(length) + " after " + std::to_string(at) + " bytes");
     if (value.dtype == DType::str && length > 0 && is_within_character(value.data[at]))
-      return wrong("end between characters", "one that ends within one, at byte " + std::to_string(at));
+      return wrong("end between characters",
+                   "one that ends inside a character, at byte " + std::to_string(at));
     at += static_cast<uint64_t>(length);
   }
   return at == size ? Status() : wrong(add_up, std::to_string(at));

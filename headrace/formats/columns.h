@@ -1,5 +1,5 @@
-// What files of columns have in common: which fields are one column, texts of a list among them; of several
-// files that are one, each has the columns of the first. Pure; any thread.
+// Shared code for files of columns: which fields form one column (two for a list of strings), and the check
+// that several files have the same columns. Pure; any thread.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace headrace {
 
-// A field, or the two that are texts of a list: "x/values", all of them one after the other, and "x/lengths",
-// how many bytes each has, make up x wherever they stand side by side.
+// A field, or the two adjacent fields of a list of strings x: "x/values", the concatenated strings, and
+// "x/lengths", the number of bytes of each.
 struct FieldColumn {
   std::string name;  // "x"
-  TensorSpec spec;   // of the field, or of all its texts
-  size_t field = 0;  // the first of them
+  TensorSpec spec;   // of the field, or of "x/values"
+  size_t field = 0;  // index of the first field
   bool is_texts = false;
 
   View value(const std::vector<Tensor>& fields) const { return fields[field].view(); }
@@ -30,7 +30,7 @@ struct FieldColumn {
   int64_t length(const std::vector<Tensor>& fields, int64_t text) const {
     return load_once<int64_t>(fields[field + 1].view().bytes(), static_cast<size_t>(text) * sizeof(int64_t));
   }
-  // That the lengths of texts add up to all of them and cut them between characters; an error names the
+  // Whether the lengths add up to the size of the values and cut them between characters; an error names the
   // column.
   Status check(const std::vector<Tensor>& fields) const;
 };
@@ -38,8 +38,8 @@ struct FieldColumn {
 std::vector<FieldColumn> columns_of(const std::vector<std::string>& names,
                                     const std::vector<TensorSpec>& specs);
 
-// Each text of a list. REQUIRES: column.check(fields). Nothing behind them is looked at, also where another
-// process has changed the lengths since.
+// Calls `take` with each string of a list. REQUIRES: column.check(fields). Never reads past the values, even
+// if another process has changed the lengths since.
 template <class Take>
 void for_each_text(const FieldColumn& column, const std::vector<Tensor>& fields, const Take& take) {
   const View value = column.value(fields);
@@ -51,10 +51,10 @@ void for_each_text(const FieldColumn& column, const std::vector<Tensor>& fields,
   }
 }
 
-// A sample of these fields, where texts of a list are x, {"values": …, "lengths": …}.
+// A sample of these fields, where a list of strings is x: {"values": …, "lengths": …}.
 Schema schema_of(std::vector<std::string> names, std::vector<TensorSpec> specs);
 
-// A sample of such columns. A Column has a name and a spec, as a member or a function.
+// A sample of these columns. A Column has a name and a spec, as a member or a function.
 template <class Column> Schema schema_of(const std::vector<Column>& columns) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
@@ -70,8 +70,8 @@ inline std::string timestamp_type(std::string_view unit, std::string_view zone) 
   return "timestamp[" + std::string(unit) + (zone.empty() ? "" : ", tz=" + std::string(zone)) + "]";
 }
 
-// {"ts": "timestamp[us]"}: the types of columns whose numbers mean something else than themselves. Null:
-// there are none.
+// {"ts": "timestamp[us]"}: the logical types of columns that are read as plain numbers. Null if there are
+// none.
 template <class Column> Value types_of(const std::vector<Column>& columns) {
   Value out;
   for (const Column& column : columns)
@@ -79,7 +79,7 @@ template <class Column> Value types_of(const std::vector<Column>& columns) {
   return out;
 }
 
-// These of them, in this order.
+// The selected elements, in this order.
 template <class T> std::vector<T> chosen(const std::vector<T>& all, std::span<const int> fields) {
   std::vector<T> out;
   out.reserve(fields.size());
@@ -87,12 +87,12 @@ template <class T> std::vector<T> chosen(const std::vector<T>& all, std::span<co
   return out;
 }
 
-// A flat dict of them, under the names they have.
+// A flat dict of the selected fields, under their own names.
 inline Schema chosen(const Schema& all, std::span<const int> fields) {
   return Schema::of(chosen(all.names, fields), chosen(all.specs, fields));
 }
 
-// In one sentence, how `got` differs from the file `first`; empty when it does not. `noun`: what a member is
+// A clause that tells how `got` differs from the file `first`; empty if it does not. `noun`: what a member is
 // called, "column" or "field".
 inline std::string difference_from_first(const Schema& wanted, const Schema& got, std::string_view noun,
                                          const std::string& first) {
@@ -102,10 +102,11 @@ inline std::string difference_from_first(const Schema& wanted, const Schema& got
   };
   for (size_t i = 0; i < std::max(wanted.size(), got.size()); ++i) {
     if (i == wanted.size())
-      return "wants the " + one + "s of '" + first + "', got " + text(got, i) + " besides";
-    if (i == got.size()) return "wants " + one + " " + text(wanted, i) + " as in '" + first + "', got none";
+      return "expected the " + one + "s of '" + first + "', got the additional " + one + " " + text(got, i);
+    if (i == got.size())
+      return "expected " + one + " " + text(wanted, i) + " as in '" + first + "', got none";
     if (text(wanted, i) != text(got, i))
-      return "wants " + one + " " + text(wanted, i) + " as in '" + first + "', got " + text(got, i);
+      return "expected " + one + " " + text(wanted, i) + " as in '" + first + "', got " + text(got, i);
   }
   return {};
 }

@@ -10,7 +10,7 @@ namespace {
 
 const TensorSpec kText{DType::str, {kAny}}, kBytes{DType::bytes, {kAny}}, kRun{DType::i64, {kAny}};
 
-// Whether the two fields are one column, with this third one beside them.
+// Whether the first two fields are one column, next to a third field.
 bool are_one(std::vector<std::string> names, std::vector<TensorSpec> specs) {
   return columns_of(names, specs).size() < names.size();
 }
@@ -44,17 +44,27 @@ TEST(Columns, LengthsCutAllOfTheTextsBetweenCharacters) {
   EXPECT_EQ(said("", {0, 0}), "||");
   EXPECT_EQ(said("abä", {2, 0, 2}), "|ab||ä");
   EXPECT_EQ(said("ä", {1, 1}, DType::bytes), "|\xC3|\xA4");
-  EXPECT_EQ(said("abc", {2}), "field 'x': wants lengths that add up to the 3 bytes of its texts, got 2");
-  EXPECT_EQ(said("abc", {2, 2}),
-            "field 'x': wants lengths that add up to the 3 bytes of its texts, got 2 behind 2");
-  EXPECT_EQ(said("abc", {4, -1}),
-            "field 'x': wants lengths that add up to the 3 bytes of its texts, got 4 behind 0");
-  EXPECT_EQ(said("abc", {3, -1, 1}),
-            "field 'x': wants lengths that add up to the 3 bytes of its texts, got -1 behind 3");
-  EXPECT_EQ(said("", {1}),
-            "field 'x': wants lengths that add up to the 0 bytes of its texts, got 1 behind 0");
-  EXPECT_EQ(said("bä", {2, 0, 1}),
-            "field 'x': wants lengths that end between characters, got one that ends within one, at byte 2");
+  EXPECT_EQ(said("abc", {2}), "field 'x': expected lengths that add up to the 3 bytes of its strings, got 2");
+  EXPECT_EQ(
+      said("abc", {2, 2}),
+      "field 'x': expected lengths that add up to the 3 bytes of its strings, got a length of 2 after 2 "
+      "bytes");
+  EXPECT_EQ(
+      said("abc", {4, -1}),
+      "field 'x': expected lengths that add up to the 3 bytes of its strings, got a length of 4 after 0 "
+      "bytes");
+  EXPECT_EQ(
+      said("abc", {3, -1, 1}),
+      "field 'x': expected lengths that add up to the 3 bytes of its strings, got a length of -1 after 3 "
+      "bytes");
+  EXPECT_EQ(
+      said("", {1}),
+      "field 'x': expected lengths that add up to the 0 bytes of its strings, got a length of 1 after 0 "
+      "bytes");
+  EXPECT_EQ(
+      said("bä", {2, 0, 1}),
+      "field 'x': expected lengths that end between characters, got one that ends inside a character, at "
+      "byte 2");
 }
 
 }  // namespace

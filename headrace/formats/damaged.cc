@@ -14,14 +14,14 @@ struct DamagedSample {
   uint64_t record = 0;  // of its file
   uint64_t offset = 0;
   std::string reason;
-  bool is_file = false;  // all of it
+  bool is_file = false;  // the whole file
 };
 
-// The damage of all files, taken out of their indexes, in the order of the samples.
+// The damage of all files, moved out of their indexes, in the order of the samples.
 std::vector<DamagedSample> take_damage(const std::vector<SourceFile>& files,
                                        std::vector<FileIndex>& indexes) {
   std::vector<DamagedSample> out;
-  uint64_t first = 0;  // good records in the files before
+  uint64_t first = 0;  // good records in earlier files
   for (size_t file = 0; file < indexes.size(); ++file) {
     uint64_t before = 0;  // damage of this file
     for (DamagedPlace& place : std::exchange(indexes[file].damaged, {})) {
@@ -49,7 +49,7 @@ class Refused final : public Opening<BlockPtr> {
 
 class WithDamage final : public Source {
  public:
-  // `note`: for people.
+  // `note`: human-readable.
   WithDamage(SourcePtr good, std::vector<DamagedSample> damage, std::string note)
       : good_(std::move(good)), damage_(std::move(damage)), note_(std::move(note)) {}
 
@@ -65,7 +65,7 @@ class WithDamage final : public Source {
     return std::make_unique<Refused>(corrupt(damage_[block - good_->size()].reason));
   }
 
-  // Damage is to be had alone, and costs the others nothing.
+  // A damaged sample has no extent of its own and does not affect the others.
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
     std::vector<uint64_t> good;
     std::vector<size_t> at;  // of each in `indices`
@@ -138,7 +138,7 @@ class WithDamage final : public Source {
     const auto is_before = [&](const DamagedSample& sample) { return sample.index < index; };
     return static_cast<size_t>(std::ranges::partition_point(damage_, is_before) - damage_.begin());
   }
-  // REQUIRES: none of these is damage.
+  // REQUIRES: none of them is damaged.
   void take_off_damage(std::vector<uint64_t>& indices) const {
     for (uint64_t& index : indices) index -= damage_before(index);
   }
@@ -163,8 +163,8 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
   }
   HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
   std::string note = std::to_string(damage.size()) + " of " + std::to_string(good->size() + damage.size()) +
-                     " samples " + (damage.size() == 1 ? "stands" : "stand") +
-                     " for what cannot be read: " + in_quotes(damage[0].path) + ", " + place_text(damage[0]) +
+                     (damage.size() == 1 ? " samples is damaged" : " samples are damaged") +
+                     " and cannot be read: " + in_quotes(damage[0].path) + ", " + place_text(damage[0]) +
                      ": " + damage[0].reason + (damage.size() > 1 ? "; …" : "");
   return SourcePtr(std::make_shared<WithDamage>(std::move(good), std::move(damage), std::move(note)));
 }
@@ -181,7 +181,7 @@ std::string refused_note(const std::vector<SourceFile>& files, const std::vector
                          std::string_view how) {
   return std::to_string(refused.size()) + " of " + std::to_string(files.size()) +
          (refused.size() == 1 ? " files is damaged" : " files are damaged") + std::string(how) + ": " +
-         in_quotes(files[refused[0].file].path) + ", " + refused[0].reason +
+         in_quotes(files[refused[0].file].path) + ": " + refused[0].reason +
          (refused.size() > 1 ? "; …" : "");
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kTold[] = {"missing", "differs", "empty"};
 }  // namespace
 
-std::vector<std::string> told_in(const Source& source) {
+std::vector<std::string> described_notes(const Source& source) {
   std::vector<std::string> out;
   for (const std::string_view key : kTold)
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
@@ -63,9 +63,9 @@ std::string left_out_columns_note(const Source& source) {
   for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
     out += (i == 0 ? "" : ", ") + in_quotes(names[i].text()->substr(0, 100));
   return out + (names.size() > kShown ? ", …" : "") +
-         (names.size() == 1 ? " is left out: its type is not read"
-                            : " are left out: their types are not read") +
-         "; columns= of those that are wanted says that this is meant";
+         (names.size() == 1 ? " is left out: its type is not supported"
+                            : " are left out: their types are not supported") +
+         "; list the columns you need in columns= to silence this note";
 }
 
 bool is_of_reading(std::string_view key) {

@@ -1,5 +1,5 @@
-// What a format warns of in the data it has opened: columns that may be meant otherwise. explain() and
-// inspect print it, Python warns.
+// Warnings of a format about the data it has opened, for example ambiguous columns. explain() and inspect
+// print them; Python warns.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,25 +9,25 @@
 
 namespace headrace {
 
-// A text of its metadata() under this key, "missing", "differs" or "empty" (manifests_beside.h); "" where it
-// has none.
+// The string under this key of its metadata(), "missing", "differs" or "empty" (manifests_beside.h); "" if
+// there is none.
 std::string told_of(const Source& source, std::string_view key);
-// These texts, of whatever there is to say, in this order.
-std::vector<std::string> told_in(const Source& source);
-// The same as members of a JSON object, under their keys.
+// All of these strings that are there, in this order.
+std::vector<std::string> described_notes(const Source& source);
+// The same, set as members of a JSON object under their keys.
 void set_told(const Source& source, Value& out);
-// One more of the "notes" of this metadata().
+// Appends to the "notes" of this metadata().
 void add_note(Value& metadata, std::string note);
-// The "notes" of its metadata(), a list of texts.
+// The "notes" of its metadata(), a list of strings.
 std::vector<std::string> notes_in(const Source& source);
-// The same with "missing" and "differs", and what left_out_columns_note() says.
+// The same with "missing", "differs" and left_out_columns_note().
 std::vector<std::string> notes_of(const Source& source);
-// Of columns whose types are not read, "left_out_columns" of its metadata(); "" where there are none.
+// About columns whose types are not supported ("left_out_columns" of its metadata()); "" if there are none.
 std::string left_out_columns_note(const Source& source);
 
-// Whether metadata() says under this key how the data was read: a copy of it has no such thing.
+// Whether this key of metadata() describes how the data was read, so that it does not apply to a copy.
 bool is_of_reading(std::string_view key);
-// What a file says of its data goes under keys that are not there yet, and are not of reading.
+// Adds a file's own metadata under keys that are not taken yet and do not describe the reading.
 void add_about(const Value& about, Value& metadata);
 
 }  // namespace headrace

@@ -7,7 +7,7 @@ namespace {
 
 Result<TensorSpec> spec_of_pair(const Value& value) {
   const auto wrong = [&] {
-    return invalid("plan: wants a spec [dtype, [dimension, …]], got " + value.dump());
+    return invalid("plan: expected a spec [dtype, [dimension, …]], got " + value.dump());
   };
   const auto* pair = value.list();
   if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list()) return wrong();
@@ -24,7 +24,7 @@ Result<TensorSpec> spec_of_pair(const Value& value) {
   return spec;
 }
 
-// Whether the leaves are 0, 1, … in order.
+// Whether the leaves are 0, 1, … in order; `seen` counts them.
 bool counts_leaves(const Value& nest, int64_t& seen) {
   if (nest.integer()) return *nest.integer() == seen++;
   if (const auto* list = nest.list())
@@ -42,7 +42,7 @@ void describe_schema(const Schema& schema, Value& out) {
   for (const TensorSpec& spec : schema.specs) {
     Value::List dims;
     for (const int64_t dim : spec.shape.dims()) dims.push_back(dim == kAny ? Value() : Value(dim));
-    specs.push_back(Value::List{dtype_name(spec.dtype), std::move(dims)});
+    specs.push_back(Value::List{short_name(spec.dtype), std::move(dims)});
   }
   out.set("names", std::move(names));
   out.set("specs", std::move(specs));
@@ -53,10 +53,11 @@ Result<std::optional<Schema>> described_schema(const Value& description) {
   const Value *names = description.find("names"), *specs = description.find("specs");
   if (!names && !specs) return std::optional<Schema>();
   if (!names || !names->list() || !specs || !specs->list() || names->list()->size() != specs->list()->size())
-    return invalid("plan: wants lists 'names' and 'specs' of one length for data in a slot");
+    return invalid("plan: expected lists 'names' and 'specs' of the same length for the data of a slot");
   Schema out;
   for (const Value& name : *names->list()) {
-    if (!name.text()) return invalid("plan: 'names' wants texts, got " + name.dump());
+    if (!name.text())
+      return invalid("plan: 'names' must be a list of strings, got " + name.dump() + " in it");
     if (out.find(*name.text()) >= 0) return invalid("plan: 'names' has '" + *name.text() + "' twice");
     out.names.push_back(*name.text());
   }
@@ -68,7 +69,7 @@ Result<std::optional<Schema>> described_schema(const Value& description) {
   HEADRACE_ASSIGN(const Value nest, Value::parse(out.structure));
   int64_t leaves = 0;
   if (!counts_leaves(nest, leaves) || leaves != static_cast<int64_t>(out.size()))
-    return invalid("plan: 'structure' wants each of the " + std::to_string(out.size()) +
+    return invalid("plan: 'structure' must contain each of the " + std::to_string(out.size()) +
                    " leaves once and in order, got " + out.structure);
   return std::optional(std::move(out));
 }
@@ -80,7 +81,7 @@ Status check_fields(const Schema& wanted, const Schema& given) {
     fits = at >= 0 && wanted.specs[i].admits(given.specs[static_cast<size_t>(at)]);
   }
   if (fits) return {};
-  return invalid("wants " + wanted.text() + " a row, got " + given.text());
+  return invalid("expected " + wanted.text() + " per row, got " + given.text());
 }
 
 std::string fields_text(const Schema& schema) {

@@ -1,5 +1,5 @@
-// What a plan says of data that it does not hold: the names, specs and structure of the samples that the slot
-// wants. Plans of earlier versions say nothing of arrays. Pure functions; any thread.
+// How a plan describes data that it does not contain: the names, specs and structure of the samples that its
+// slot expects. Plans of earlier versions do not describe arrays. Pure functions; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,10 +12,10 @@ namespace headrace {
 void describe_schema(const Schema& schema, Value& out);  // sets "names", "specs" and "structure"
 Result<std::optional<Schema>> described_schema(const Value& description);
 
-// Whether `given` has the fields of `wanted`, in any order, of dtypes and shapes that those admit.
+// Whether `given` has the fields of `wanted`, in any order, with dtypes and shapes that they admit.
 Status check_fields(const Schema& wanted, const Schema& given);
 
-// "f64 ()" of a bare tensor, else "qty: i64 (), price: f64 ()".
+// "float64 ()" of a bare tensor, else "qty: int64 (), price: float64 ()".
 std::string fields_text(const Schema& schema);
 
 }  // namespace headrace

@@ -13,8 +13,8 @@ class Endings {
  public:
   void add(std::string_view path);
   uint64_t files() const { return files_; }
-  // The commonest first, then by name, in lower case: {".heic": 10, "none": 2}. What is rare among very many
-  // endings is counted as "other".
+  // The most common first, then by name, in lower case: {".heic": 10, "none": 2}. With very many endings,
+  // rare ones are counted as "other".
   Value value() const;
 
  private:
@@ -22,7 +22,7 @@ class Endings {
   uint64_t files_ = 0;
 };
 
-// ".heic (10), none (2)" of what value() answered; only the first few when there are many.
+// ".heic (10), none (2)" from value(); only the first few if there are many.
 std::string endings_text(const Value& endings);
 
 }  // namespace headrace

@@ -15,7 +15,7 @@ Result<Nulls> rule_of(const Value& given) {
     if (*text == "zero") return Nulls::zero;
     if (*text == "nan") return Nulls::nan;
   }
-  return invalid("nulls wants \"error\", \"zero\" or \"nan\", or a dict of these by column, got " +
+  return invalid("nulls: expected \"error\", \"zero\" or \"nan\", or a dict of these by column, got " +
                  given.dump());
 }
 
@@ -26,11 +26,12 @@ bool is_below(std::string_view field, std::string_view name) {
 }  // namespace
 
 OptionInfo nulls_option() {
-  return {
-      "nulls", "str | dict",
-      "\"error\" refuses a sample with a null; \"zero\" reads zeros, or nothing where the length is free; "
-      "\"nan\" reads NaN for floats. For some columns: {\"caption\": \"zero\"}.",
-      "error"};
+  return {"nulls",
+          "Literal[\"error\", \"zero\", \"nan\"] | Mapping[str, Literal[\"error\", \"zero\", \"nan\"]]",
+          "\"error\" makes a null an error of its sample; \"zero\" reads zeros, or empty values for variable "
+          "lengths; \"nan\" reads NaN for floats and is \"error\" for others. Or per column: `{\"caption\": "
+          "\"zero\", \"price\": \"nan\"}`.",
+          "error"};
 }
 
 Result<NullRules> NullRules::of(const GivenOptions& options) {
@@ -55,8 +56,8 @@ Result<std::vector<Nulls>> NullRules::of_fields(const Schema& schema) const {
     for (size_t i = 0; i < out.size(); ++i)
       if (is_below(schema.names[i], name)) out[i] = nulls, is_there = true;
     if (!is_there)
-      return invalid("nulls " + no_such_column(name, std::vector<std::string_view>(schema.names.begin(),
-                                                                                   schema.names.end())));
+      return invalid("nulls: " + no_such_column(name, std::vector<std::string_view>(schema.names.begin(),
+                                                                                    schema.names.end())));
   }
   for (size_t i = 0; i < out.size(); ++i)
     if (out[i] == Nulls::nan && !is_float(schema.specs[i].dtype)) out[i] = Nulls::error;
@@ -77,8 +78,8 @@ std::string text_of(const std::vector<Nulls>& nulls, const Schema& schema) {
 }
 
 std::string null_is_read(bool may_be_nan) {
-  return may_be_nan ? "; nulls=\"zero\" reads zeros for it and nulls=\"nan\" NaN"
-                    : "; nulls=\"zero\" reads zeros or nothing for it";
+  return may_be_nan ? "; nulls=\"zero\" reads it as zeros and nulls=\"nan\" as NaN"
+                    : "; nulls=\"zero\" reads it as zeros or as empty";
 }
 
 void fill_nan(DType dtype, std::span<std::byte> out) {

@@ -1,5 +1,5 @@
-// What becomes of nulls in files of columns, which is the option `nulls`: "error", "zero" or "nan", for all
-// columns or by column, {"caption": "zero"}.
+// How nulls in files of columns are read: the option `nulls`, "error", "zero" or "nan", for all columns or by
+// column, {"caption": "zero"}.
 #pragma once
 #include <span>
 #include <string>
@@ -17,8 +17,8 @@ OptionInfo nulls_option();
 class NullRules {
  public:
   static Result<NullRules> of(const GivenOptions& options);
-  // For each field; a name stands for all below it, as that of a struct does. One that is not there is an
-  // error. `nan` is of floats alone: others of which it was said refuse nulls.
+  // The rule of each field; a name applies to all fields below it, as that of a struct. An unknown name is an
+  // error. `nan` applies to floats only: for other fields it means `error`.
   Result<std::vector<Nulls>> of_fields(const Schema& schema) const;
 
  private:
@@ -26,12 +26,12 @@ class NullRules {
   std::vector<std::pair<std::string, Nulls>> named_;
 };
 
-// What a fingerprint says of them: nothing where all are errors.
+// What a fingerprint records of them; empty if all are `error`.
 std::string text_of(const std::vector<Nulls>& nulls, const Schema& schema);
 
-// What a message says behind "got null": how to read it, where a number of this type is NaN or else.
+// The end of a message after "got null": how to read it; `may_be_nan`: the type is a float.
 std::string null_is_read(bool may_be_nan);
-// REQUIRES: is_float(dtype), and whole numbers.
+// REQUIRES: is_float(dtype), and `out` holds a whole number of elements.
 void fill_nan(DType dtype, std::span<std::byte> out);
 
 }  // namespace headrace

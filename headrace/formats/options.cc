@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 Status wrong_type(std::string_view option, std::string_view wanted, const Value& got) {
-  return invalid(std::string(option) + " wants " + std::string(wanted) + ", got " + got.dump());
+  return invalid(std::string(option) + ": expected " + std::string(wanted) + ", got " + got.dump());
 }
 
 }  // namespace
@@ -19,13 +19,13 @@ std::string no_option(std::string_view wrong, std::span<const std::string_view> 
   const std::string meant = did_you_mean(wrong, known);
   std::string out = "has no option '" + std::string(wrong) + "'" + meant;
   if (known.empty())
-    out += ", it has none";
+    out += "; it takes no options";
   else
     out += meant.empty() ? "; it has " + names : " (it has " + names + ")";
-  // As those who know them from other libraries try.
-  if (wrong == "where") out += "; filter(...) of what is read keeps samples by any condition";
+  // Options that users know from other libraries.
+  if (wrong == "where") out += "; to keep samples by a condition, call filter(...) after reading";
   if (wrong == "encoding" && std::ranges::find(known, "dtypes") != known.end())
-    out += "; text is UTF-8, and dtypes={\"name\": \"bytes\"} gives a column's bytes as they are";
+    out += "; text must be UTF-8; dtypes={\"name\": \"bytes\"} reads a column as raw bytes";
   return out;
 }
 
@@ -55,7 +55,7 @@ Result<bool> GivenOptions::flag(std::string_view option, bool fallback) const {
   return *v->boolean();
 }
 
-Result<std::vector<std::string>> GivenOptions::texts(std::string_view option) const {
+Result<std::vector<std::string>> GivenOptions::strings(std::string_view option) const {
   std::vector<std::string> out;
   const Value* v = options.find(option);
   if (!v || v->is_null()) return out;

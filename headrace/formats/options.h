@@ -1,4 +1,4 @@
-// Options of a format or a writer: what may be given, and how what was given is read.
+// Options of a format or a writer: which exist, and typed access to the given ones.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,23 +12,24 @@
 namespace headrace {
 
 struct OptionInfo {
-  std::string name, type, doc;  // type: as Python spells it
-  Value fallback;
+  std::string name, type, doc;  // type: as Python spells it; doc: sentences, without the default
+  Value fallback;               // the default; if null, doc describes what applies
+  bool required = false;
 };
 
 // "has no option 'nuls', did you mean 'nulls'? (it has columns, nulls)".
 std::string no_option(std::string_view wrong, std::span<const std::string_view> known);
 std::string no_option(std::string_view wrong, const std::vector<OptionInfo>& known);
 
-// An object whose names are known to be among the OptionInfos.
+// An object whose keys are known to be among the OptionInfos.
 struct GivenOptions {
   Value options;
 
-  // An option of the right type, or `fallback` when it is not given or null. The message names the option.
+  // The option, or `fallback` if it is absent or null. An error of another type names the option.
   Result<std::string> text(std::string_view option, std::string fallback = "") const;
   Result<int64_t> integer(std::string_view option, int64_t fallback) const;
   Result<bool> flag(std::string_view option, bool fallback) const;
-  Result<std::vector<std::string>> texts(std::string_view option) const;  // empty when not given
+  Result<std::vector<std::string>> strings(std::string_view option) const;  // empty when not given
 };
 
 }  // namespace headrace

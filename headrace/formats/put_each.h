@@ -1,4 +1,4 @@
-// Rows of a block put one by one.
+// Puts rows of a block one by one.
 #pragma once
 #include <utility>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-// Block::put() by way of `get(row, fields)`, for blocks that have no shorter one.
+// Block::put() by way of `get(row, fields)`, for blocks without a faster one.
 template <class Get>
 size_t put_each(std::span<const uint64_t> rows, std::span<const FieldPlace> to, const Get& get) {
   std::vector<Tensor> fields;

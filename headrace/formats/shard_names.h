@@ -6,17 +6,17 @@
 
 namespace headrace {
 
-// "train-00012-of-00100.x", in its parts.
+// The parts of "train-00012-of-00100.x".
 struct NumberedName {
   std::string before, number, of, after;  // "train-", "00012", "00100", ".x"
 };
-// Nothing where the name has no number.
+// Nothing if the name has no number.
 std::optional<NumberedName> numbered(const std::string& name);
-// "train.x"; the same when it has no number.
+// "train.x"; unchanged if it has no number.
 std::string without_number(const std::string& name);
 
-// What kind of shard a name speaks of: its ending without that of a compression and without
-// "-00012-of-00100", in lower case; "" when there is none. ".tfrecord" of "x.tfrecord-00000-of-00010",
+// The kind of shard that a name stands for: its ending in lower case, without that of a compression and
+// without "-00012-of-00100"; "" if there is none. ".tfrecord" of "x.tfrecord-00000-of-00010" and
 // "train-00001-of-00002.tfrecord.gz".
 std::string shard_kind(std::string_view name);
 

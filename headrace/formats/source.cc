@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Fields of `part`, everything else of `whole`.
+// The fields of `part`, everything else of `whole`.
 class NarrowedSource final : public Source {
  public:
   NarrowedSource(SourcePtr whole, SourcePtr part) : whole_(std::move(whole)), part_(std::move(part)) {}
@@ -27,7 +27,7 @@ class NarrowedSource final : public Source {
                     std::span<const FieldPlace> to) const override {
     return part_->put_mapped(indices, mapped, to);
   }
-  // An order of lots is that of the whole, so they end where its do.
+  // A shuffle by runs is defined on the whole source, so runs end where those of `whole` do.
   Lot lot(uint64_t index) const override {
     Lot out{whole_->lot(index).end, 0};
     for (uint64_t i = index; i < out.end;) {

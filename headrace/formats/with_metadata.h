@@ -1,4 +1,4 @@
-// A source of which more is known than it says itself. Any thread.
+// A source with other metadata than its own. Any thread.
 #pragma once
 #include "headrace/formats/source.h"
 

@@ -20,11 +20,11 @@ std::string known_writers() {
 }
 
 Status check_options(const WriterInfo& info, const Value& options) {
-  if (!options.object()) return invalid("options want an object, got " + options.dump());
+  if (!options.object()) return invalid("options: expected an object, got " + options.dump());
   for (const auto& [key, value] : *options.object()) {
     const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
     if (std::ranges::any_of(info.options, named)) continue;
-    return invalid(info.name + ": writing " + no_option(key, info.options));
+    return invalid(info.name + ": the writer " + no_option(key, info.options));
   }
   return {};
 }
@@ -67,10 +67,11 @@ Result<ChosenWriter> choose_writer(const std::string& target, const std::string&
   }
   if (!format.empty() && !out.info) out.info = find_writer(format);
   if (!out.info)
-    return invalid(format.empty() ? "no format to write goes by the ending of " + in_quotes(target) +
-                                        "; name one with format=: " + known_writers()
-                                  : "no format named " + in_quotes(format) + " can be written; there are " +
-                                        known_writers());
+    return invalid(format.empty()
+                       ? "the ending of " + in_quotes(target) +
+                             " names no format that can be written; set format= to one of " + known_writers()
+                       : "no format named " + in_quotes(format) + " can be written; there are " +
+                             known_writers());
   if (out.ending.empty()) out.ending = out.info->ending;
   out.options = std::move(implied);
   if (options.object())

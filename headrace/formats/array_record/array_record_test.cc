@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string zstd_packed(const std::string& bytes) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
@@ -40,7 +40,7 @@ std::vector<std::string> letters(size_t count) {
   return out;
 }
 
-// What is read of a file, one record after the other, or the first reason why one is not.
+// All records of a file, or the first error.
 std::vector<std::string> all_of(const std::string& bytes, const Value& options = {}) {
   MemoryStore store;
   store.add("x.array_record", bytes);
@@ -77,7 +77,7 @@ TEST(ArrayRecord, RecordsThatReachOverBlocksComeBackWhole) {
   for (const char packing : {'\0', 'z'}) {
     std::vector<std::string> records;
     std::vector<ArrayRecordTestChunk> chunks;
-    uint32_t noise = 1;  // packed it is as long
+    uint32_t noise = 1;  // does not compress
     for (const size_t size :
          {size_t{65400}, size_t{10}, size_t{65536}, size_t{200000}, size_t{0}, size_t{131000}, size_t{100}}) {
       std::string& record = records.emplace_back();
@@ -93,15 +93,14 @@ TEST(ArrayRecord, DamageIsToldByHashes) {
   const std::string chunk = riegeli_records_bytes({"one record"});
   std::string bytes = array_record_file({{chunk}});
   bytes[64 + 40 + 5] ^= 1;
-  EXPECT_THAT(
-      failure(bytes),
-      HasSubstr("wants a chunk whose hash matches, got another: x.array_record, record 0 at byte 64"));
+  EXPECT_THAT(failure(bytes),
+              HasSubstr("the data of a chunk do not match their hash: x.array_record, record 0 at byte 64"));
   Value unchecked;
   unchecked.set("verify", false);
   EXPECT_NE(all_of(bytes, unchecked), std::vector<std::string>{"one record"});
   bytes = array_record_file({{chunk}});
   bytes[64 + 9] ^= 1;
-  EXPECT_THAT(failure(bytes), HasSubstr("got one whose hash does not match"));
+  EXPECT_THAT(failure(bytes), HasSubstr("the header of a chunk does not match its hash"));
   bytes = array_record_file({{riegeli_chunk_bytes('t', 1, 0, "x")}});
   EXPECT_THAT(failure(bytes), HasSubstr("written with transpose:true"));
 }
@@ -112,23 +111,28 @@ TEST(ArrayRecord, NumbersAreCheckedBeforeMemoryIsTaken) {
   };
   const std::string huge = riegeli_varint(~uint64_t{0});
   EXPECT_EQ(chunk(std::string("\0\1\3abc", 6)), "abc");
-  EXPECT_THAT(chunk(std::string("\0\1\4abc", 6)), HasSubstr("wants records of 3 bytes in all, got 4 of 3"));
-  EXPECT_THAT(chunk(std::string("\0\1\2abc", 6)), HasSubstr("wants records of 3 bytes in all, got 2 of 3"));
-  EXPECT_THAT(chunk(std::string("\0", 1) + huge), HasSubstr("wants sizes of 18446744073709551615 bytes"));
+  EXPECT_THAT(
+      chunk(std::string("\0\1\4abc", 6)),
+      HasSubstr("expected records of 3 bytes in total, got sizes that add up to 4, and 3 bytes of data"));
+  EXPECT_THAT(
+      chunk(std::string("\0\1\2abc", 6)),
+      HasSubstr("expected records of 3 bytes in total, got sizes that add up to 2, and 3 bytes of data"));
+  EXPECT_THAT(chunk(std::string("\0", 1) + huge), HasSubstr("expected sizes of 18446744073709551615 bytes"));
   EXPECT_THAT(chunk("q\1\3abc"), HasSubstr("got type 113"));
-  EXPECT_THAT(chunk(std::string("\0\1\3abc", 6), 2), HasSubstr("wants the sizes of 2 records, got 1 bytes"));
+  EXPECT_THAT(chunk(std::string("\0\1\3abc", 6), 2),
+              HasSubstr("expected the sizes of 2 records, got 1 bytes"));
   EXPECT_THAT(chunk("z" + riegeli_varint(10) + huge + "abc"), HasSubstr("to unpack to at most"));
   EXPECT_THAT(chunk(std::string("\0\1\3abc", 6), uint64_t{1} << 50), HasSubstr("to unpack to at most"));
   EXPECT_THAT(failure(array_record_file({{riegeli_records_bytes({"a"})}}, 7)),
-              HasSubstr("wants 7 records, its chunks have 1"));
+              HasSubstr("expected 7 records, but its chunks have 1"));
   EXPECT_THAT(failure(array_record_file({{riegeli_records_bytes({"abc"}), 1, 2}})),
-              HasSubstr("wants a chunk of at most 2 bytes as the footer says, got 3"));
+              HasSubstr("expected a chunk of at most 2 bytes as the footer states, got 3"));
 }
 
 TEST(ArrayRecord, AFileThatWasNotClosedIsRefused) {
   const std::string bytes = array_record_file({{riegeli_records_bytes({"a"})}});
   EXPECT_THAT(failure(bytes.substr(0, 65536)),
-              HasSubstr("wants blocks of 64 KiB, at least two, got 65536 bytes"));
+              HasSubstr("expected blocks of 64 KiB, at least two, got 65536 bytes"));
   EXPECT_THAT(failure(bytes.substr(0, 65536) + std::string(65536, '\0')),
               HasSubstr("the file was not closed"));
 }
@@ -160,12 +164,12 @@ TEST(ArrayRecord, SnappyIsUnpackedAndItsNumbersChecked) {
                                    "ab\x06\x03\0",
                                    7),
                        4),
-              HasSubstr("from before its begin"));
+              HasSubstr("from before its beginning"));
   EXPECT_THAT(unpacked(std::string("\x04\x04"
                                    "ab\x06\0\0",
                                    7),
                        4),
-              HasSubstr("from before its begin"));
+              HasSubstr("from before its beginning"));
   EXPECT_THAT(unpacked("\x04\x0c"
                        "ab",
                        4),
@@ -173,12 +177,12 @@ TEST(ArrayRecord, SnappyIsUnpackedAndItsNumbersChecked) {
   EXPECT_THAT(unpacked("\x02\x0c"
                        "abcd",
                        2),
-              HasSubstr("holds more than it says"));
+              HasSubstr("holds more than it states"));
   EXPECT_THAT(unpacked("\x05\x0c"
                        "abcd",
                        5),
-              HasSubstr("holds less than it says"));
-  EXPECT_THAT(unpacked("\xff\xff\xff\xff\xff", 5), HasSubstr("wants a size first"));
+              HasSubstr("holds less than it states"));
+  EXPECT_THAT(unpacked("\xff\xff\xff\xff\xff", 5), HasSubstr("expected a size first"));
 }
 
 }  // namespace

@@ -18,17 +18,17 @@ Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what
   uint64_t out = 0;
   size_t length = 0;
   while (length < bytes.size() && length < 10 && (bytes[length] & std::byte{0x80}) != std::byte{0}) ++length;
-  if (!reader.varint(out)) return corrupt(std::string("wants ") + what + ", got no number");
+  if (!reader.varint(out)) return corrupt(std::string("expected ") + what + ", got no number");
   bytes = bytes.subspan(length + 1);
   return out;
 }
 
-// One of a chunk's two parts, in memory of its own where it is packed and not only framed.
+// One of a chunk's two parts, in new memory if it is really compressed.
 Result<std::span<const std::byte>> unpack_part(Packed kind, std::span<const std::byte> part,
                                                MadeBytes& memory, bool& is_in_chunk) {
   is_in_chunk = true;
   if (kind == Packed::plain) return part;
-  HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the size of what is packed"));
+  HEADRACE_ASSIGN(const uint64_t size, take_number(part, "the unpacked size"));
   HEADRACE_TRY(check_unpacked_size(part.size(), size));
   const auto stored = kind == Packed::zstd ? stored_in_zstd(part) : std::nullopt;
   if (stored && stored->size() == size) return *stored;
@@ -46,11 +46,11 @@ Result<Packed> packing_of(std::byte type) {
     case 's': return Packed::snappy;
     default: break;
   }
-  return corrupt("wants a chunk that is plain or packed by brotli, zstd or snappy, got type " +
+  return corrupt("expected a chunk that is plain or compressed with brotli, zstd or snappy, got type " +
                  std::to_string(std::to_integer<int>(type)));
 }
 
-// Of a chunk as it comes, piece by piece: its header, then data that may be hashed, then what is behind it.
+// Copies a chunk piece by piece: its header, then data that may be hashed, then what follows.
 class ChunkCopy {
  public:
   ChunkCopy(std::byte* to, bool wants_hash)
@@ -82,7 +82,7 @@ class ChunkCopy {
   RiegeliCopy data_;
   size_t size_ = 0;
   bool wants_hash_;
-  uint64_t left_ = 0;  // of the data that are hashed
+  uint64_t left_ = 0;  // data still to be hashed
 };
 
 }  // namespace
@@ -103,19 +103,20 @@ WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, b
 Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify,
                                    std::optional<uint64_t> hash) {
   if (bytes.size() < kRiegeliChunkHeader)
-    return corrupt("wants the header of a chunk, only " + std::to_string(bytes.size()) + " bytes are left");
+    return corrupt("expected the header of a chunk, but only " + std::to_string(bytes.size()) +
+                   " bytes are left");
   if (riegeli_hash(bytes.subspan(8, kRiegeliChunkHeader - 8)) != load<uint64_t>(bytes))
-    return corrupt("wants the header of a chunk, got one whose hash does not match");
+    return corrupt("the header of a chunk does not match its hash");
   RiegeliChunk out;
   const auto size = load<uint64_t>(bytes, 8), type = load<uint64_t>(bytes, 24);
   out.type = static_cast<char>(type & 0xff), out.num_records = type >> 8;
   out.decoded_size = load<uint64_t>(bytes, 32);
   if (size > bytes.size() - kRiegeliChunkHeader)
-    return corrupt("wants a chunk of " + std::to_string(size) + " bytes, only " +
+    return corrupt("expected a chunk of " + std::to_string(size) + " bytes, but only " +
                    std::to_string(bytes.size() - kRiegeliChunkHeader) + " are left");
   out.data = bytes.subspan(kRiegeliChunkHeader, size);
   if (verify && (hash ? *hash : riegeli_hash(out.data)) != load<uint64_t>(bytes, 16))
-    return corrupt("wants a chunk whose hash matches, got another");
+    return corrupt("the data of a chunk do not match their hash");
   return out;
 }
 
@@ -123,25 +124,25 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
                        UnpackedFrame& out) {
   if (chunk.type == 't')
     return Status(Code::unavailable,
-                  "wants chunks of whole records, got one that was written with transpose:true");
+                  "expected chunks of whole records, got one that was written with transpose:true");
   if (chunk.type != 'r')
-    return corrupt("wants a chunk of records, got type " + std::to_string(static_cast<int>(chunk.type)));
+    return corrupt("expected a chunk of records, got type " + std::to_string(static_cast<int>(chunk.type)));
   std::span<const std::byte> data = chunk.data;
-  if (data.empty()) return corrupt("wants a chunk of records, got no bytes");
+  if (data.empty()) return corrupt("expected a chunk of records, got no bytes");
   HEADRACE_ASSIGN(const Packed kind, packing_of(data[0]));
   const BufferPtr held = kind == Packed::plain ? nullptr : bytes;  // `memory` may take another buffer
   data = data.subspan(1);
   HEADRACE_ASSIGN(const uint64_t length, take_number(data, "the length of the sizes"));
   if (length > data.size())
-    return corrupt("wants sizes of " + std::to_string(length) + " bytes, only " +
+    return corrupt("expected sizes of " + std::to_string(length) + " bytes, but only " +
                    std::to_string(data.size()) + " are left");
-  bool is_in_chunk = false;  // the values, at last
+  bool is_in_chunk = false;  // in the end: of the values
   HEADRACE_ASSIGN(std::span<const std::byte> sizes,
                   unpack_part(kind, data.first(length), memory, is_in_chunk));
   if (chunk.num_records > sizes.size())
-    return corrupt("wants the sizes of " + std::to_string(chunk.num_records) + " records, got " +
+    return corrupt("expected the sizes of " + std::to_string(chunk.num_records) + " records, got " +
                    std::to_string(sizes.size()) + " bytes");
-  // A place for each, which may be of no bytes.
+  // An extent for each record, even if it has no bytes.
   HEADRACE_TRY(
       check_unpacked_size(chunk.data.size(), saturating_mul(chunk.num_records, sizeof(RecordExtent))));
   out.records.resize(chunk.num_records);
@@ -154,8 +155,9 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
   HEADRACE_ASSIGN(const std::span<const std::byte> values,
                   unpack_part(kind, data.subspan(length), memory, is_in_chunk));
   if (!sizes.empty() || at != values.size() || at != chunk.decoded_size)
-    return corrupt("wants records of " + std::to_string(chunk.decoded_size) + " bytes in all, got " +
-                   std::to_string(at) + " of " + std::to_string(values.size()));
+    return corrupt("expected records of " + std::to_string(chunk.decoded_size) +
+                   " bytes in total, got sizes that add up to " + std::to_string(at) + ", and " +
+                   std::to_string(values.size()) + " bytes of data");
   const BufferPtr& buffer = is_in_chunk ? bytes : memory.buffer();
   if (out.bytes != buffer) out.bytes = buffer;
   const auto begin = static_cast<uint64_t>(values.data() - buffer->data());

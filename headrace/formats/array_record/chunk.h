@@ -1,4 +1,4 @@
-// Riegeli's blocks and chunks, as far as ArrayRecord has them. Pure; any thread.
+// Riegeli's blocks and chunks, as far as ArrayRecord uses them. Pure; any thread.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,10 +10,10 @@ namespace headrace {
 
 inline constexpr uint64_t kRiegeliBlock = 65536, kRiegeliBlockHeader = 24, kRiegeliChunkHeader = 40;
 
-// A chunk's bytes without the headers that stand in a file at multiples of 64 KiB, read once.
+// A chunk's bytes, read once, without the headers at multiples of 64 KiB in the file.
 struct WithoutBlockHeaders {
-  Record bytes;                  // shared where they are few and there was no header among them
-  std::optional<uint64_t> hash;  // of the chunk's data, if it is wanted and they were copied
+  Record bytes;                  // shared if they are few and contained no header
+  std::optional<uint64_t> hash;  // of the chunk's data, if wanted and the data were copied
 };
 // `begin`: where `bytes` begin in the file.
 WithoutBlockHeaders without_block_headers(const Record& bytes, uint64_t begin, bool wants_hash,
@@ -24,13 +24,13 @@ struct RiegeliChunk {
   uint64_t num_records = 0, decoded_size = 0;
   std::span<const std::byte> data;
 };
-// The chunk that `bytes`, without block headers, begin with. `verify`: its data are compared with their hash,
-// which the caller may know; its header is always.
+// The chunk at the start of `bytes`, without block headers. `verify`: its data are compared with their hash,
+// whose computed value the caller may pass as `hash`; its header is always compared.
 Result<RiegeliChunk> riegeli_chunk(std::span<const std::byte> bytes, bool verify,
                                    std::optional<uint64_t> hash = std::nullopt);
 
-// The records of a chunk of type 'r'; plain ones share the bytes, others are in `memory`. `bytes`: what the
-// chunk is a part of, which may be in `memory`, too.
+// The records of a chunk of type 'r'; plain ones share the bytes, others are in `memory`. `bytes`: the buffer
+// that contains the chunk, which may be in `memory`, too.
 Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBytes& memory,
                        UnpackedFrame& out);
 

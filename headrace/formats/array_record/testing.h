@@ -27,7 +27,7 @@ inline std::string riegeli_chunk_bytes(char type, uint64_t records, uint64_t dec
   return riegeli_bytes(riegeli_hash(text_bytes(rest))) + rest + data;
 }
 
-// A chunk of records; `pack` compresses each of its parts, `packing` says with what.
+// A chunk of records; `pack` compresses each of its parts, `packing` is the code of the compression.
 template <class Pack>
 std::string riegeli_records_bytes(const std::vector<std::string>& records, char packing, const Pack& pack) {
   std::string sizes, values;
@@ -77,10 +77,10 @@ inline std::string riegeli_message(const std::vector<std::pair<int, uint64_t>>& 
 struct ArrayRecordTestChunk {
   std::string bytes;
   uint64_t records = 1;
-  uint64_t unpacked = 0;  // bytes, as the footer says; 0: it does not
+  uint64_t unpacked = 0;  // bytes according to the footer; 0: not given
 };
 
-// `num_records`: what the footer says; as many as there are when it is 0.
+// `num_records`: the number in the footer; 0: the real one.
 inline std::string array_record_file(const std::vector<ArrayRecordTestChunk>& chunks,
                                      uint64_t num_records = 0) {
   RiegeliTestFile file;

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min(), kMax = std::numeric_limits<int64_t>::max();
 
@@ -69,7 +69,7 @@ TEST(Range, GatherEqualsGet) {
   const std::vector<uint64_t> rows{3, 0, 9, 9};
   std::vector<int64_t> out(4);
   ASSERT_TRUE(block->gather(rows, 0, reinterpret_cast<std::byte*>(out.data())));
-  EXPECT_THAT(out, testing::ElementsAre(7, 10, 1, 1));
+  EXPECT_THAT(out, ::testing::ElementsAre(7, 10, 1, 1));
 }
 
 TEST(Arrays, RowsAreSlicesOfTheSameBytes) {
@@ -78,7 +78,7 @@ TEST(Arrays, RowsAreSlicesOfTheSameBytes) {
   const Tensor y = tensor_of<int64_t>({7, 8, 9}, DType::i64, {3});
   const auto source = array_source(Schema::of({"x", "y"}, {}), {x, y});
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "x: f32 (2), y: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "x: float32 (2), y: int64 ()");
   const auto fields = *read_sample(**source, 1, store);
   EXPECT_EQ(fields[0].view().as<float>()[1], 4);
   EXPECT_EQ(fields[1].view().as<int64_t>()[0], 8);
@@ -130,11 +130,11 @@ TEST(Arrays, ErrorsSayWhichColumn) {
     const char* text;
   } cases[] = {
       {{three, two}, "'a' with 3 rows and 'b' with 2"},
-      {{scalar(int64_t{1}), two}, "'a' wants an axis 0"},
-      {{torn, two}, "'a' wants 32 bytes, got 24"},
+      {{scalar(int64_t{1}), two}, "'a': expected an axis 0"},
+      {{torn, two}, "'a': expected 32 bytes, got 24"},
       {{three}, "2 names and 1 columns"},
-      {{huge, two}, "'a' wants a shape that fits memory"},
-      {{text_tensor("abc"), three}, "'a' wants one tensor a row"},
+      {{huge, two}, "'a': expected a shape that fits in memory"},
+      {{text_tensor("abc"), three}, "'a': expected one tensor per row"},
   };
   for (const auto& c : cases) {
     const auto source = array_source(Schema::of({"a", "b"}, {}), c.columns);

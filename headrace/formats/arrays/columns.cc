@@ -12,11 +12,11 @@
 namespace headrace {
 namespace {
 
-// One column as the block sees it: where row i begins, or the rows themselves.
+// A column of the block: where row i begins, or the rows themselves.
 struct Column {
   Tensor tensor;
   Shape row;
-  size_t stride = 0;  // bytes of a row; 0 and unused when ragged
+  size_t stride = 0;  // bytes of a row; 0 and unused if ragged
 };
 
 template <size_t kStride>
@@ -27,7 +27,7 @@ void gather_rows(const std::byte* from, std::span<const uint64_t> rows, std::byt
   }
 }
 
-// Rows that follow one another go in one copy; scattered ones go through the copies of fixed size above.
+// Consecutive rows are copied at once; scattered ones use the copies of fixed size above.
 void gather_runs(const std::byte* from, size_t stride, std::span<const uint64_t> rows, std::byte* out) {
   for (size_t i = 0; i < rows.size();) {
     const size_t run = num_consecutive(rows.subspan(i));
@@ -45,7 +45,8 @@ class ColumnsBlock final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= size_)
-      return invalid("arrays: wants a row below " + std::to_string(size_) + ", got " + std::to_string(row));
+      return invalid("arrays: expected a row below " + std::to_string(size_) + ", got " +
+                     std::to_string(row));
     fields.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) {
       const Column& column = columns_[i];
@@ -100,14 +101,14 @@ class ColumnsSource final : public Source {
   const ColumnsBlock& block() const { return *block_; }
   const std::string& slot() const { return slot_; }
 
-  // Of names, dtypes, shapes and contents; the data is read once each time this is asked.
+  // Of names, dtypes, shapes and contents; reads the data once per call.
   std::string fingerprint() const override {
-    std::string text = schema_.text() + schema_.structure + std::to_string(size_);
+    std::string text = schema_.stable_text() + schema_.structure + std::to_string(size_);
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
     const auto add = [&](const Tensor& tensor) {
       const View view = tensor.view();
-      const std::string spec = view.spec().text();
+      const std::string spec = view.spec().stable_text();
       XXH3_128bits_update(&state, spec.data(), spec.size());
       XXH3_128bits_update(&state, view.data, view.data ? view.size_bytes() : 0);
     };
@@ -128,33 +129,35 @@ class ColumnsSource final : public Source {
   std::string slot_;
 };
 
-// Whether the tensor's bytes lie inside its buffer.
+// Whether the tensor's bytes are inside its buffer.
 Status check_bytes(const Tensor& tensor, const std::string& name) {
   uint64_t most =
-      size_of(tensor.dtype);  // with every empty axis taken as one: a row's size must not overflow either
+      size_of(tensor.dtype);  // with empty axes counted as one: the size of a row must not overflow either
   bool empty = false;
   for (const int64_t dim : tensor.shape.dims()) {
     empty = empty || dim == 0;
     if (dim < 0 || __builtin_mul_overflow(most, std::max<uint64_t>(static_cast<uint64_t>(dim), 1), &most))
-      return invalid("arrays: '" + name + "' wants a shape that fits memory, got " + tensor.shape.text());
+      return invalid("arrays: '" + name + "': expected a shape that fits in memory, got " +
+                     tensor.shape.text());
   }
   const uint64_t wanted = empty ? 0 : most;
   const uint64_t held = tensor.buffer ? tensor.buffer->size() : 0;
   if (tensor.offset > held || wanted > held - tensor.offset)
-    return invalid("arrays: '" + name + "' wants " + std::to_string(wanted) + " bytes, got " +
+    return invalid("arrays: '" + name + "': expected " + std::to_string(wanted) + " bytes, got " +
                    std::to_string(held));
   return {};
 }
 
-// The spec all rows of a ragged column fit: known where they agree.
+// The spec that all rows of a ragged column match: dimensions are known where they agree.
 Result<TensorSpec> common_spec(const std::vector<Tensor>& rows, const std::string& name) {
-  if (rows.empty()) return invalid("arrays: '" + name + "' wants at least one row, to know what a row is");
+  if (rows.empty())
+    return invalid("arrays: '" + name + "': expected at least one row, to know its dtype and rank");
   TensorSpec spec = rows[0].view().spec();
   for (const Tensor& row : rows) {
     HEADRACE_TRY(check_bytes(row, name));
     if (row.is_ragged() || row.dtype != spec.dtype || row.shape.rank() != spec.shape.rank())
-      return invalid("arrays: '" + name + "' wants rows of one dtype and rank, got " + spec.text() + " and " +
-                     row.view().spec().text());
+      return invalid("arrays: '" + name + "': expected rows of one dtype and rank, got " + spec.text() +
+                     " and " + row.view().spec().text());
     for (int i = 0; i < spec.shape.rank(); ++i)
       if (row.shape[i] != spec.shape[i]) spec.shape.set(i, kAny);
   }
@@ -169,10 +172,10 @@ Result<Column> column_of(Tensor tensor, const std::string& name, TensorSpec& spe
     return Column{std::move(tensor), spec.shape, 0};
   }
   if (is_text(tensor.dtype))
-    return invalid("arrays: '" + name + "' wants one tensor a row for " +
+    return invalid("arrays: '" + name + "': expected one tensor per row for " +
                    std::string(dtype_name(tensor.dtype)) + ", got " + tensor.view().spec().text());
   if (tensor.shape.rank() == 0)
-    return invalid("arrays: '" + name + "' wants an axis 0 to slice along, got a scalar");
+    return invalid("arrays: '" + name + "': expected an axis 0 to slice along, got a scalar");
   HEADRACE_TRY(check_bytes(tensor, name));
   spec = {tensor.dtype, tensor.shape.without_front()};
   size = static_cast<uint64_t>(tensor.shape[0]);
@@ -181,16 +184,16 @@ Result<Column> column_of(Tensor tensor, const std::string& name, TensorSpec& spe
 
 Result<SourcePtr> unbound(const Value& options) {
   HEADRACE_ASSIGN(const std::string slot, options.get_text("slot"));
-  return invalid("the plan does not hold the data in slot '" + slot + "'; bind it when you open the plan");
+  return invalid("the plan does not contain the data of slot '" + slot + "'; bind it when you open the plan");
 }
 
 const FormatRegistration registered_columns({
     .name = "arrays",
     .doc = "Columns in memory: row i of every array is sample i.",
-    .options = {{"slot", "str", "The name under which a saved plan wants the data bound.", Value()},
-                {"names", "list", "The fields that it wants.", Value()},
+    .options = {{"slot", "str", "The name under which data is bound to a saved plan.", Value()},
+                {"names", "list", "The expected fields.", Value()},
                 {"specs", "list", "Their dtypes and shapes: [dtype, [dimension or null, …]] each.", Value()},
-                {"structure", "str", "How they nest.", Value()}},
+                {"structure", "str", "Their structure.", Value()}},
     .make = unbound,
 });
 
@@ -198,7 +201,7 @@ const FormatRegistration registered_columns({
 
 Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::string slot) {
   if (columns.empty() || columns.size() != schema.names.size())
-    return invalid("arrays: wants one name for each of at least one column, got " +
+    return invalid("arrays: expected at least one column and one name per column, got " +
                    std::to_string(schema.names.size()) + " names and " + std::to_string(columns.size()) +
                    " columns");
   schema.specs.resize(columns.size());
@@ -208,7 +211,7 @@ Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::
     uint64_t size = 0;
     HEADRACE_ASSIGN(Column column, column_of(std::move(columns[i]), schema.names[i], schema.specs[i], size));
     if (i > 0 && size != rows)
-      return invalid("arrays: wants columns of one length, got '" + schema.names[0] + "' with " +
+      return invalid("arrays: expected columns of the same length, got '" + schema.names[0] + "' with " +
                      std::to_string(rows) + " rows and '" + schema.names[i] + "' with " +
                      std::to_string(size));
     rows = size;
@@ -225,7 +228,7 @@ Result<SourcePtr> fit_columns(const SourcePtr& given, const Schema& wanted) {
   if (schema.names == wanted.names && schema.structure == wanted.structure) return given;
   const auto* columns = dynamic_cast<const ColumnsSource*>(given.get());
   if (!columns)
-    return invalid("wants samples that nest as " + wanted.structure + ", got " + schema.structure);
+    return invalid("expected samples of the structure " + wanted.structure + ", got " + schema.structure);
   std::vector<Tensor> tensors;
   for (const std::string& name : wanted.names)
     tensors.push_back(columns->block().columns()[static_cast<size_t>(schema.find(name))].tensor);

@@ -1,4 +1,4 @@
-// A source whose samples are one i64 tensor each, computed from their position: what range and random share.
+// A source whose samples are one int64 tensor each, computed from their position: shared by range and random.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,7 +14,8 @@ template <class Numbers> class ComputedBlock final : public Block {
   explicit ComputedBlock(Numbers numbers) : numbers_(std::move(numbers)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= numbers_.size)
-      return invalid("wants a row below " + std::to_string(numbers_.size) + ", got " + std::to_string(row));
+      return invalid("expected a row below " + std::to_string(numbers_.size) + ", got " +
+                     std::to_string(row));
     const Shape shape = numbers_.shape();
     auto buffer = HeapBuffer::make(std::max<size_t>(shape.size_bytes(DType::i64), 1));
     numbers_.write(row, buffer->mutable_data());

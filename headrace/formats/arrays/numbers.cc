@@ -16,7 +16,7 @@ struct Numbers {
   const Block& block;
 
   template <class T> Result<std::vector<T>> values() const {
-    const auto read = std::make_unique<T[]>(size);  // a vector of bool has no bytes
+    const auto read = std::make_unique<T[]>(size);  // not a vector, since vector<bool> packs bits
     std::vector<uint64_t> rows(size);
     std::iota(rows.begin(), rows.end(), uint64_t{0});
     if (!block.gather(rows, 0, reinterpret_cast<std::byte*>(read.get())))
@@ -24,7 +24,7 @@ struct Numbers {
     return std::vector<T>(read.get(), read.get() + size);
   }
 
-  // REQUIRES: no text.
+  // REQUIRES: not a text dtype.
   template <class To> Result<std::vector<To>> as() const {
     return visit_dtype(dtype, [&]<class From>() -> Result<std::vector<To>> {
       HEADRACE_ASSIGN(const std::vector<From> from, values<From>());
@@ -42,7 +42,7 @@ struct Numbers {
   }
 };
 
-// Each value's place among the values there are: what sorts as they do.
+// The rank of each value among the distinct values: sorts in the same order.
 template <class T> std::vector<double> ranks(const std::vector<T>& values) {
   std::vector<T> sorted = values;
   std::ranges::sort(sorted);
@@ -64,7 +64,7 @@ Result<std::vector<double>> text_ranks(const Numbers& column) {
   return ranks(texts);
 }
 
-// Keys are compared and not counted with: what f64 does not hold becomes ranks.
+// Keys are only compared, so values that float64 cannot represent are replaced by ranks.
 Result<std::vector<double>> sort_keys(const Numbers& column) {
   constexpr int64_t kMost = int64_t{1} << 53;
   if (is_text(column.dtype)) return text_ranks(column);
@@ -101,8 +101,8 @@ Result<SourcePtr> numbers_beside(Beside what, const SourcePtr& given) {
                                         : spec.shape.rank() == 0 && !(are_choices && is_float(spec.dtype)) &&
                                               !(are_choices && spec.dtype == DType::boolean);
   if (!fits || !given->resident())
-    return invalid("wants " + std::string(kNames[static_cast<size_t>(what)]) + " in memory, one " +
-                   (are_choices ? "whole number" : "number") + " each, got " + schema.text());
+    return invalid("expected " + std::string(kNames[static_cast<size_t>(what)]) + " in memory, one " +
+                   (are_choices ? "integer" : "number") + " each, got " + schema.text());
   HEADRACE_ASSIGN(Step<BlockPtr> step, given->open(0)->advance({}));
   const Numbers column{spec.dtype, given->size(), *std::get<BlockPtr>(step)};
   if (are_choices) {

@@ -48,21 +48,23 @@ Result<SourcePtr> make_random(const Value& options) {
   if (const Value* dims = options.find("shape"); dims && dims->list()) {
     std::vector<int64_t> sizes;
     for (const Value& dim : *dims->list()) sizes.push_back(dim.integer() ? *dim.integer() : -1);
-    if (sizes.size() > kMaxRank) return invalid("random: wants a shape of at most 8 dimensions");
+    if (sizes.size() > kMaxRank)
+      return invalid("random: expected a shape of at most 8 dimensions, got " + std::to_string(sizes.size()));
     shape = Shape(sizes);
   }
   const Value* size = options.find("size");
-  if (size && size->integer() && *size->integer() < 0) return invalid("random: wants a size of at least 0");
+  if (size && size->integer() && *size->integer() < 0)
+    return invalid("random: expected a size of at least 0, got " + std::to_string(*size->integer()));
   return random_source(static_cast<uint64_t>(seed), shape,
                        size && size->integer() ? static_cast<uint64_t>(*size->integer()) : kEndless);
 }
 
 const FormatRegistration registered_random({
     .name = "random",
-    .doc = "Random integers of 32 bits as i64, the same for the same seed.",
-    .options = {{"seed", "int", "Names the numbers.", 0},
-                {"shape", "list", "Of a sample.", Value::List{}},
-                {"size", "int", "How many samples; without end when not given.", Value()}},
+    .doc = "Random 32-bit integers as int64, the same for the same seed.",
+    .options = {{"seed", "int", "Seed of the numbers.", 0},
+                {"shape", "list", "Shape of a sample.", Value::List{}},
+                {"size", "int", "Number of samples; endless by default.", Value()}},
     .make = make_random,
 });
 
@@ -72,9 +74,9 @@ Result<SourcePtr> random_source(uint64_t seed, const Shape& shape, uint64_t size
   constexpr int64_t kMostNumbers = int64_t{1} << 30;
   for (const int64_t dim : shape.dims())
     if (dim < 0 || dim > kMostNumbers)
-      return invalid("random: wants a shape of dimensions of 0 to 2^30, got " + shape.text());
+      return invalid("random: expected dimensions of 0 to 2^30, got a shape of " + shape.text());
   if (shape.count() > kMostNumbers)
-    return invalid("random: wants at most 2^30 numbers a sample, got a shape of " + shape.text());
+    return invalid("random: expected at most 2^30 numbers per sample, got a shape of " + shape.text());
   return SourcePtr(std::make_shared<ComputedSource<RandomNumbers>>(RandomNumbers{seed, size, shape}));
 }
 

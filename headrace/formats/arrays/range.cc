@@ -9,8 +9,9 @@ namespace {
 struct Progression {
   int64_t start = 0, stop = 0, step = 1;
   uint64_t size = 0;
-  bool endless = false;  // then there is no stop
-  // Wraps in unsigned arithmetic and lands inside: every sample lies between start and stop, if there is one.
+  bool endless = false;  // then `stop` is not used
+  // Unsigned arithmetic wraps, but the result is right: every sample is between start and stop, if there is
+  // one.
   int64_t at(uint64_t row) const {
     return static_cast<int64_t>(static_cast<uint64_t>(start) + row * static_cast<uint64_t>(step));
   }
@@ -41,10 +42,10 @@ Result<SourcePtr> make_range(const Value& options) {
 
 const FormatRegistration registered_range({
     .name = "range",
-    .doc = "The integers of a range, one a sample.",
+    .doc = "The integers of a range, one per sample.",
     .options = {{"start", "int", "The first value.", 0},
                 {"stop", "int", "The value to stop before.", Value()},
-                {"step", "int", "From one value to the next; may be negative.", 1}},
+                {"step", "int", "Difference of successive values; may be negative.", 1}},
     .make = make_range,
 });
 
@@ -56,9 +57,9 @@ Result<SourcePtr> make_counter(const Value& options) {
 
 const FormatRegistration counter({
     .name = "counter",
-    .doc = "The integers from a start on, one a sample, without end.",
+    .doc = "The integers from a start on, one per sample, without end.",
     .options = {{"start", "int", "The first value.", 0},
-                {"step", "int", "From one value to the next; may be negative.", 1}},
+                {"step", "int", "Difference of successive values; may be negative.", 1}},
     .make = make_counter,
 });
 
@@ -69,7 +70,7 @@ SourcePtr counter_source(int64_t start, int64_t step) {
 }
 
 Result<SourcePtr> range_source(int64_t start, int64_t stop, int64_t step) {
-  if (step == 0) return invalid("range: wants a step other than 0");
+  if (step == 0) return invalid("range: expected a step other than 0");
   const bool up = step > 0;
   const auto from = static_cast<uint64_t>(up ? start : stop), to = static_cast<uint64_t>(up ? stop : start);
   const uint64_t stride = up ? static_cast<uint64_t>(step) : ~static_cast<uint64_t>(step) + 1;

@@ -1,4 +1,4 @@
-// Arrow IPC files and streams, Feather V2: see README.md beside this file.
+// Arrow IPC files and streams, Feather V2: see README.md in this folder.
 #include <algorithm>
 #include <mutex>
 
@@ -16,7 +16,7 @@ using arrow::Form;
 using arrow::Group;
 using arrow::Table;
 
-// A block is known by its first row.
+// A block is identified by its first row.
 class ArrowSource final : public Source {
  public:
   ArrowSource(std::string format, Table table, Value description, Value left_out)
@@ -69,7 +69,8 @@ class ArrowSource final : public Source {
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.contents->num_rows);
-    return files_fingerprint(format_ + " " + schema().text() + text_of(table_->nulls, schema()), files, rows);
+    return files_fingerprint(format_ + " " + schema().stable_text() + text_of(table_->nulls, schema()), files,
+                             rows);
   }
 
   Value metadata() const override {
@@ -91,7 +92,7 @@ class ArrowSource final : public Source {
   std::string format_;
   std::shared_ptr<const Table> table_;
   Value description_, left_out_;
-  mutable std::once_flag asked_;  // for rows by themselves
+  mutable std::once_flag asked_;  // for rows read one by one
   mutable std::optional<arrow::KnownBatches> known_;
 };
 
@@ -100,13 +101,13 @@ int recognise(const Probe& probe) {
   const auto head = probe.head->bytes();
   switch (arrow::form_of(head)) {
     case Form::file:
-    case Form::feather1: return 95;  // the latter for its message
+    case Form::feather1: return 95;  // feather1 only for its error message
     case Form::none: return 0;
     case Form::stream: break;
   }
   const uint64_t metadata = arrow::metadata_length(head);
   if (metadata > probe.info.size) return 0;
-  // A schema of many columns is longer than the head; its marker is then all there is to go by.
+  // A schema of many columns is longer than the head; then only its marker can be checked.
   const bool is_marked = load<uint32_t>(head.data()) == 0xffffffffu;
   if (metadata > head.size()) return is_marked && metadata % 8 == 0 ? 60 : 0;
   const auto message = arrow::Message::read(head);
@@ -114,12 +115,12 @@ int recognise(const Probe& probe) {
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
+  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.strings("columns"));
   HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
   RecordOpening out;
   out.kind = arrow::kIndexKind;
   out.files = request.path().files;
-  if (out.files.empty()) return invalid("wants files, got none");
+  if (out.files.empty()) return invalid("expected files, got none");
   out.index = [files = out.files](uint64_t file) { return arrow::index_arrow(files[file]); };
   out.finish = [request, columns, nulls](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(Table table, arrow::make_table(request.path().files, std::move(indexes), columns, nulls));
@@ -130,12 +131,23 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "arrow",
-    .doc = "Tables in Arrow IPC files and streams, and Feather V2: a field for each column.",
+    .doc =
+        "Tables in Arrow IPC files and streams, also Feather V2: one field per column, one sample per row.",
+    .fields = "one per column. Numbers are scalars, fixed-size lists of numbers arrays, other lists of "
+              "numbers arrays of variable length, text str and binary bytes. Members of structs have names "
+              "such as `image/bytes`. Lists of strings are `{\"values\": str, \"lengths\": int64 (n,)}`: the "
+              "concatenated strings, and the length of each in bytes. Dates and times are int64 as stored.",
+    .details = {"All files must have the same columns."},
+    .path = "A file, a pattern, a folder of shards, or a list of files and patterns.",
     .options = {{"columns", "Sequence[str] | None",
-                 "These columns, in this order; a struct's name stands for its members. All that are served "
-                 "when not given; `metadata[\"left_out_columns\"]` lists others.",
-                 Value()},
+                 "Only these columns, in this order; the name of a struct selects its members. All supported "
+                 "columns when not given; `metadata[\"left_out_columns\"]` lists the others."},
                 nulls_option()},
+    .raises = {{"NotImplementedError",
+                "a chosen column has an unsupported type (maps, unions, decimals, lists of lists), or a file "
+                "is Feather V1."},
+               {"ValueError", "a column does not exist, or the columns of the files differ."}},
+    .example = "hr.read_arrow(\"train-*.arrow\", columns=[\"image\", \"label\"])",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -14,9 +14,9 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-// What tests/sources/data/make.py wrote.
+// Files that tests/sources/data/make.py wrote.
 std::string small(const std::string& name) {
   std::ifstream in(std::string(HEADRACE_TEST_SOURCES_DATA) + "/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
@@ -52,7 +52,7 @@ TEST(Arrow, IsRecognisedByItsFirstBytes) {
     EXPECT_EQ((*source)->describe().find("format")->dump(), "\"arrow\"");
   }
   EXPECT_EQ(arrow::form_of({}), arrow::Form::none);
-  EXPECT_THAT(error_of("no arrow"), HasSubstr("wants ARROW1 or a schema's message at byte 0"));
+  EXPECT_THAT(error_of("no arrow"), HasSubstr("expected ARROW1 or a schema message at byte 0"));
 }
 
 TEST(Arrow, RowsOfASmallBatchShareItsBytes) {
@@ -143,14 +143,14 @@ TEST(Arrow, TextsOfAListAreAllOfThemAndTheirLengths) {
   EXPECT_TRUE(read_sample(**strict, 3, store).ok());
   EXPECT_THAT(read_sample(**strict, 1, store).status().text(), HasSubstr("a value in column 'tags/values'"));
   EXPECT_THAT(read_sample(**strict, 2, store).status().text(),
-              HasSubstr("wants texts only in column 'tags/values', got null"));
+              HasSubstr("expected strings without nulls in column 'tags/values', got null"));
 }
 
 template <class T> std::string raw(std::initializer_list<T> numbers) {
   return {reinterpret_cast<const char*>(numbers.begin()), numbers.size() * sizeof(T)};
 }
 
-// Where they stand first: offsets of lists lie before those of their texts.
+// Replaces the first occurrence: the offsets of lists come before those of their strings.
 std::string with(std::string bytes, const std::string& was, const std::string& is) {
   const size_t at = bytes.find(was);
   EXPECT_NE(at, std::string::npos);
@@ -170,9 +170,10 @@ TEST(Arrow, ListsOfTextsThatCannotBeAreRefusedWhateverIsChosen) {
       {with(whole, of_tags, raw<uint64_t>({0, 1, 1, ~uint64_t{0}})), "tags/", "too many values", 2},
       {with(whole, of_tags, raw<uint64_t>({0, 1, 1, uint64_t{1} << 61})), "tags/", "too many values", 2},
       {with(whole, of_tags, raw<uint64_t>({0, 1, 1, 1 << 20})), "tags/", "of buffer", 2},
-      {with(whole, of_tags, raw<uint64_t>({0, 2, 1, 3})), "tags/", "wants offsets in order", 1},
+      {with(whole, of_tags, raw<uint64_t>({0, 2, 1, 3})), "tags/", "expected increasing offsets", 1},
       {with(whole, of_captions, raw<uint32_t>({0, 2, 2, 1000})), "captions/", "of buffer", 2},
-      {with(whole, texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})), "captions/", "wants texts in order", 0},
+      {with(whole, texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})), "captions/",
+       "expected increasing string offsets", 0},
       {with(whole, texts, raw<uint32_t>({0, 5, 14, 14, 17, 1 << 30})), "captions/values", "of buffer", 2},
   };
   for (const Case& c : cases)
@@ -218,7 +219,7 @@ TEST(Arrow, RowsOfAMapAreThoseOfGroupsAlsoWhereBytesAreWrong) {
       EXPECT_TRUE(shows_what_is_read(store, **source, step, &num_put)) << c.name;
       EXPECT_GE(num_put, c.put) << c.name << ' ' << c.nulls;
     }
-    // As it was when it was opened, and not then.
+    // Damaged before the source is opened, and after.
     for (size_t at = 0; at < whole.size(); at += 5)
       for (const char wrong : {'\x01', '\xff'}) {
         std::string bytes = whole;
@@ -241,7 +242,8 @@ TEST(Arrow, AnOffsetThatIsWrongIsAnErrorOfItsRows) {
   MemoryStore store = store_of("x", with(small("texts.arrow"), texts, raw<uint32_t>({0, 5, 3, 14, 17, 18})));
   const auto source = open_one(store, "x", columns({"captions"}));
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_THAT(read_sample(**source, 0, store).status().text(), HasSubstr("wants texts in order"));
+  EXPECT_THAT(read_sample(**source, 0, store).status().text(),
+              HasSubstr("expected increasing string offsets"));
   for (const uint64_t row : {1, 2, 3}) {
     const auto fields = read_sample(**source, row, store);
     EXPECT_TRUE(fields.ok()) << fields.status().text();
@@ -273,14 +275,14 @@ TEST(Arrow, AKeptIndexIsNotBelieved) {
   EXPECT_EQ(arrow::unpack(*index)->num_rows, 11u);
   for (size_t length = 0; length < index->extra.size(); ++length)
     EXPECT_FALSE(arrow::unpack({index->records, index->extra.substr(0, length)}).ok()) << length;
-  EXPECT_FALSE(arrow::unpack({{}, index->extra}).ok());  // offsets for batches that are not there
+  EXPECT_FALSE(arrow::unpack({{}, index->extra}).ok());  // offsets for missing batches
 }
 
 TEST(Arrow, WhatIsNotInTheFileIsNamed) {
   const std::string bytes = small("table_plain.arrow");
-  EXPECT_THAT(error_of(bytes, columns({"nowhere"})), HasSubstr("wants names of columns (image/bytes"));
-  EXPECT_THAT(error_of(bytes.substr(0, 17)), HasSubstr("wants at least 18 bytes, got 17"));
-  EXPECT_THAT(error_of(bytes.substr(0, bytes.size() - 1)), HasSubstr("wants ARROW1 at its end"));
+  EXPECT_THAT(error_of(bytes, columns({"nowhere"})), HasSubstr("expected names of columns (image/bytes"));
+  EXPECT_THAT(error_of(bytes.substr(0, 17)), HasSubstr("expected at least 18 bytes, got 17"));
+  EXPECT_THAT(error_of(bytes.substr(0, bytes.size() - 1)), HasSubstr("expected ARROW1 at its end"));
 }
 
 arrow::Bytes stored(uint64_t length, std::string_view packed) {
@@ -304,7 +306,7 @@ TEST(ArrowCompression, NoMemoryIsTakenForWhatCannotBe) {
     ASSERT_TRUE(kept.ok());
     EXPECT_EQ((*kept)[0].size, 8u);
   }
-  // Each may be, both may not.
+  // Each alone is within the limit, both together are not.
   const std::vector<std::byte> half(size_t{160} << 20);
   std::vector<std::byte> packed;
   ASSERT_TRUE(arrow::deflate(Codec::zstd, half, packed).ok());
@@ -312,9 +314,9 @@ TEST(ArrowCompression, NoMemoryIsTakenForWhatCannotBe) {
   std::ranges::copy(packed, frame->mutable_data());
   const arrow::Bytes bytes{frame, 0, packed.size()};
   EXPECT_EQ(status(Codec::zstd, {bytes, bytes}).code(), Code::exhausted);
-  packed[7] = std::byte{1};  // another length than the frame says
+  packed[7] = std::byte{1};  // not the length that the frame states
   std::ranges::copy(packed, frame->mutable_data());
-  EXPECT_THAT(status(Codec::zstd, {bytes}).text(), HasSubstr("its frame of zstd says 167772160"));
+  EXPECT_THAT(status(Codec::zstd, {bytes}).text(), HasSubstr("its zstd frame states 167772160"));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@ namespace headrace::arrow {
 namespace {
 
 Status too_short(const Cut& cut, uint64_t size) {
-  return corrupt("wants " + std::to_string(cut.length) + " bytes at byte " + std::to_string(cut.offset) +
-                 " of buffer " + std::to_string(cut.buffer) + ", it has " + std::to_string(size));
+  return corrupt("expected " + std::to_string(cut.length) + " bytes at byte " + std::to_string(cut.offset) +
+                 " of buffer " + std::to_string(cut.buffer) + ", which has " + std::to_string(size));
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ Result<Piece> piece_of(const Batch& batch, const Cut& cut) {
 
 Result<Body> Body::whole(const std::vector<Column>& columns, const Batch& batch, Bytes body) {
   if (body.size < batch.body())
-    return corrupt("wants a body of " + std::to_string(batch.body()) + " bytes, got " +
+    return corrupt("expected a body of " + std::to_string(batch.body()) + " bytes, got " +
                    std::to_string(body.size));
   if (batch.codec() == Codec::none) {
     Body out;
@@ -52,7 +52,7 @@ Result<Bytes> Body::cut(const Batch& batch, const Cut& cut) const {
   }
   const auto it = std::ranges::lower_bound(buffers_, cut.buffer);
   if (it == buffers_.end() || *it != cut.buffer)
-    return internal_error("wants buffer " + std::to_string(cut.buffer) + ", which was not asked for");
+    return internal_error("expected buffer " + std::to_string(cut.buffer) + ", which was not requested");
   const Bytes& part = parts_[static_cast<size_t>(it - buffers_.begin())];
   if (!within(cut.offset, cut.length, part.size)) return too_short(cut, part.size);
   return Bytes{part.buffer, part.offset + cut.offset, cut.length};

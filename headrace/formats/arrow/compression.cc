@@ -28,7 +28,7 @@ Status inflate_lz4(std::span<const std::byte> in, std::span<std::byte> out) {
     made += room;
     if (hint == 0 && made == out.size()) return {};
     if (hint == 0 || (input == 0 && room == 0))
-      return corrupt("LZ4: wants " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
+      return corrupt("LZ4: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
   }
 }
 
@@ -36,7 +36,7 @@ Status inflate_zstd(std::span<const std::byte> in, std::span<std::byte> out) {
   const size_t made = ZSTD_decompress(out.data(), out.size(), in.data(), in.size());
   if (ZSTD_isError(made)) return corrupt(std::string("zstd: ") + ZSTD_getErrorName(made));
   if (made != out.size())
-    return corrupt("zstd: wants " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
+    return corrupt("zstd: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
   return {};
 }
 
@@ -45,7 +45,7 @@ Status deflated(const char* codec, bool failed, const char* why) {
   return internal_error(std::string(codec) + ": " + why);
 }
 
-// Compressed bytes go to `out`, which has room for the most there can be; how many there are.
+// Compresses into `out`, which has room for the worst case; returns the number of bytes.
 Result<size_t> deflate_lz4(std::span<const std::byte> in, std::span<std::byte> out) {
   const size_t made = LZ4F_compressFrame(out.data(), out.size(), in.data(), in.size(), nullptr);
   HEADRACE_TRY(deflated("LZ4", LZ4F_isError(made) != 0, LZ4F_getErrorName(made)));
@@ -53,7 +53,7 @@ Result<size_t> deflate_lz4(std::span<const std::byte> in, std::span<std::byte> o
 }
 
 Result<size_t> deflate_zstd(std::span<const std::byte> in, std::span<std::byte> out) {
-  constexpr int kLevel = 1;  // Arrow's own
+  constexpr int kLevel = 1;  // Arrow's default
   const size_t made = ZSTD_compress(out.data(), out.size(), in.data(), in.size(), kLevel);
   HEADRACE_TRY(deflated("zstd", ZSTD_isError(made) != 0, ZSTD_getErrorName(made)));
   return made;
@@ -63,24 +63,24 @@ constexpr uint64_t kAsStored = ~uint64_t{0};  // the length -1
 
 Result<uint64_t> stated_length(const Bytes& stored) {
   if (stored.size < 8)
-    return corrupt("wants a length before a compressed buffer, got " + std::to_string(stored.size) +
+    return corrupt("expected a length before a compressed buffer, got " + std::to_string(stored.size) +
                    " bytes");
   return load<uint64_t>(stored.data());
 }
 
-// What a buffer cannot unpack to is damage, however much memory there is: a byte of LZ4 stands for 255 at
-// most, and a frame of zstd says how many it holds.
+// A stated length that a buffer cannot decompress to is damage, however much memory there is: a byte of LZ4
+// yields at most 255 bytes, and a zstd frame states its content size.
 Status check_length(Codec codec, std::span<const std::byte> in, uint64_t length) {
   const auto wrong = [&](const std::string& why) {
-    return corrupt("wants a buffer of " + std::to_string(in.size()) + " bytes to unpack to " +
+    return corrupt("expected a buffer of " + std::to_string(in.size()) + " bytes to decompress to " +
                    std::to_string(length) + ": " + why);
   };
-  if (codec == Codec::lz4) return length / 255 > in.size() ? wrong("LZ4 cannot hold so much") : Status();
+  if (codec == Codec::lz4) return length / 255 > in.size() ? wrong("LZ4 cannot hold that much") : Status();
   const uint64_t held = ZSTD_getFrameContentSize(in.data(), in.size());
-  if (held == ZSTD_CONTENTSIZE_ERROR) return wrong("it is no frame of zstd");
+  if (held == ZSTD_CONTENTSIZE_ERROR) return wrong("it is not a zstd frame");
   const bool is_alone = ZSTD_findFrameCompressedSize(in.data(), in.size()) == in.size();
   if (held == ZSTD_CONTENTSIZE_UNKNOWN || held == length || (held < length && !is_alone)) return {};
-  return wrong("its frame of zstd says " + std::to_string(held));
+  return wrong("its zstd frame states " + std::to_string(held));
 }
 
 }  // namespace
@@ -97,8 +97,9 @@ Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored) {
     unpacked += std::min(length, kMost + 1);  // a sum that cannot overflow
     const uint64_t limit = std::min(kMost, std::max(kFree, kMaxRatio * packed));
     if (unpacked > limit)
-      return Status(Code::exhausted, "wants a record batch to unpack to at most " + std::to_string(limit) +
-                                         " bytes, it says " + std::to_string(length));
+      return Status(Code::exhausted, "expected a record batch to decompress to at most " +
+                                         std::to_string(limit) + " bytes, its buffers state " +
+                                         std::to_string(unpacked) + " or more");
   }
   for (Bytes& bytes : stored) {
     if (bytes.size == 0) continue;

@@ -1,4 +1,4 @@
-// Compressed buffers of record batches: LZ4 frames and zstd, each behind the length it unpacks to.
+// Compressed buffers of record batches: LZ4 frames and zstd, each after its decompressed length.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace headrace::arrow {
 
-// What a batch may stand for, beside its bytes. A column of equal values shrinks by far more than 1000:1, so
-// up to kFree no ratio is asked for.
+// Limit on the decompressed size of a batch relative to its bytes. A column of equal values shrinks by far
+// more than 1000:1, so up to kFree bytes no ratio is required.
 inline constexpr uint64_t kMaxRatio = 1000, kFree = uint64_t{256} << 20;
 
 // A part of a buffer, shared.
@@ -19,11 +19,12 @@ struct Bytes {
   std::span<const std::byte> span() const { return {data(), size}; }
 };
 
-// Each of `stored` without its compression; those stored as they are share their bytes. What they say they
-// unpack to is added up and refused before any memory is taken.
+// Each of `stored` decompressed; those stored uncompressed share their bytes. The stated decompressed sizes
+// are added up and refused before any memory is allocated.
 Result<std::vector<Bytes>> inflate(Codec codec, std::vector<Bytes> stored);
 
-// The way back, of one buffer, to the end of `out`: as it is where that is shorter. Of nothing comes nothing.
+// Compresses one buffer to the end of `out`; stored as it is where that is shorter. Empty input appends
+// nothing.
 Status deflate(Codec codec, std::span<const std::byte> bytes, std::vector<std::byte>& out);
 
 }  // namespace headrace::arrow

@@ -27,14 +27,14 @@ class Reader {
     HEADRACE_ASSIGN(const std::string_view bytes, take(size));
     return std::string(bytes);
   }
-  // How many follow, each of at least eight bytes.
+  // The number of items that follow, each of at least eight bytes.
   Result<uint64_t> count() {
     HEADRACE_ASSIGN(const uint64_t count, number());
     if (count > bytes_.size() / 8) return damaged();
     return count;
   }
   bool at_end() const { return bytes_.empty(); }
-  static Status damaged() { return corrupt("wants the index that was kept, got other bytes"); }
+  static Status damaged() { return corrupt("expected the index as it was stored, got other bytes"); }
 
  private:
   Result<std::string_view> take(uint64_t size) {

@@ -6,7 +6,8 @@ namespace headrace::arrow {
 namespace {
 
 Status damaged(std::string_view what, uint64_t position) {
-  return corrupt("flatbuffer: " + std::string(what) + " lies outside, byte " + std::to_string(position));
+  return corrupt("flatbuffer: " + std::string(what) + " is outside the buffer, at byte " +
+                 std::to_string(position));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Reads FlatBuffers that may be hostile: every access is checked against the bytes, and nothing is followed
-// that was not asked for. What Arrow's metadata is written in.
+// Reads FlatBuffers that may be hostile: every access is checked against the bytes, and only requested
+// offsets are followed. Arrow's metadata is a FlatBuffer.
 //
-// A Table borrows its bytes; it is a value and safe from any thread. An absent field is its default, as the
-// format has it; a damaged one is an error.
+// A FlatTable borrows its bytes; it is a value and safe from any thread. An absent field has its default,
+// as the format defines it; a damaged one is an error.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ inline bool within(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
 }
 
-// `count` things of a vector that lie one after the other from `bytes.data()` on.
+// `count` elements of a vector, contiguous from `bytes.data()` on.
 struct FlatVector {
   std::span<const std::byte> bytes;  // from the first element to the end of the buffer
   uint64_t position = 0;             // of the first element in the buffer

@@ -14,9 +14,9 @@ namespace headrace::arrow {
 namespace {
 
 constexpr uint64_t kWhole = 256 << 10;  // a batch this small is read in one piece, whatever is chosen,
-                                        // unless its rows are large: those may stay where the file is mapped
-constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about so many bytes
-constexpr size_t kManyNeighbours = 16;  // rows: where columns need readers, their group is quicker
+                                        // unless its rows are large: those may stay in the mapped file
+constexpr uint64_t kPart = 128 << 10;   // of a larger one, rows of about this many bytes
+constexpr size_t kManyNeighbours = 16;  // rows: where columns need readers, reading their group is faster
 constexpr uint64_t kFirstRead = 4096;   // usually all of a batch's metadata
 
 bool is_read_whole(const TableFile& file, uint64_t batch, uint64_t rows) {
@@ -25,7 +25,7 @@ bool is_read_whole(const TableFile& file, uint64_t batch, uint64_t rows) {
          (file.contents->is_compressed || length / std::max<uint64_t>(1, rows) < kLeastMapped);
 }
 
-// Rows of a batch that are read at once. Compressed buffers are unpacked whole, so their rows stay together.
+// Number of rows of a batch read at once. Compressed buffers are unpacked whole, so their rows stay together.
 uint64_t rows_together(const Table& table, const TableFile& file, uint64_t batch, uint64_t rows) {
   const uint64_t length = (*file.batches)[batch].length;
   if (file.contents->is_compressed || is_read_whole(file, batch, rows)) return rows;
@@ -41,7 +41,7 @@ Status get_row(const std::vector<Values>& columns, uint64_t row, const std::vect
 }
 
 Status no_row(uint64_t count, uint64_t row) {
-  return invalid("arrow: wants a row below " + std::to_string(count) + ", got " + std::to_string(row));
+  return invalid("arrow: expected a row below " + std::to_string(count) + ", got " + std::to_string(row));
 }
 
 class Rows final : public Block {
@@ -85,7 +85,7 @@ Bytes body_in(const Bytes& bytes) {
   return {bytes.buffer, bytes.offset + metadata, bytes.size - metadata};
 }
 
-// Rows [first, first + rows) of a batch that is there.
+// Rows [first, first + rows) of a batch that is in memory.
 Result<std::vector<Values>> read_batch(const TableFile& file, const Batch& batch, const Bytes& bytes,
                                        uint64_t first, uint64_t rows, size_t* held) {
   HEADRACE_ASSIGN(const Body body, Body::whole(*file.columns, batch, body_in(bytes)));
@@ -94,7 +94,7 @@ Result<std::vector<Values>> read_batch(const TableFile& file, const Batch& batch
   return body.read(batch, std::move(reader));
 }
 
-// Batches of one row, read together; each is looked into when its row is asked for.
+// Batches of one row, read together; each is parsed when its row is requested.
 class SingleRows final : public Block {
  public:
   struct Place {
@@ -108,11 +108,11 @@ class SingleRows final : public Block {
     if (row >= places_.size()) return no_row(places_.size(), row);
     return read(places_[row], fields).before("arrow: ");
   }
-  // Metadata of batches of one row are often the same, byte by byte, and then made sense of once.
+  // Metadata of batches of one row are often identical byte for byte, and are then parsed once.
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
     std::optional<Batch> batch;
-    std::span<const std::byte> metadata;  // its own
-    size_t of = 0;                        // in which file
+    std::span<const std::byte> metadata;  // of `batch`
+    size_t of = 0;                        // the file of `batch`
     return put_each(rows, to, [&](uint64_t row, std::vector<Tensor>& fields) -> Status {
       if (row >= places_.size()) return no_row(places_.size(), row);
       const Place& place = places_[row];
@@ -150,7 +150,7 @@ class SingleRows final : public Block {
   BufferPtr bytes_;
 };
 
-// The row of a batch that has no other.
+// The row of a batch with one row.
 class SingleRow final : public Block {
  public:
   explicit SingleRow(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
@@ -164,7 +164,7 @@ class SingleRow final : public Block {
   std::vector<Tensor> fields_;
 };
 
-// A batch with some rows of which something is wrong: each is read when it is asked for, as if alone.
+// A batch with some damaged rows: each row is read when it is requested, as if alone.
 class DamagedBatch final : public Block {
  public:
   DamagedBatch(std::shared_ptr<const Table> table, const Group& group, BufferPtr bytes)
@@ -189,14 +189,14 @@ class DamagedBatch final : public Block {
   BufferPtr bytes_;
 };
 
-// The same of some rows of a large one: in pieces, of which each is right or is one row that is wrong.
+// The same for some rows of a large batch: in pieces, each of which is valid or is a single damaged row.
 class PiecesOfRows final : public Block {
  public:
   struct Piece {
     uint64_t first = 0;
     Result<std::vector<Values>> values;
   };
-  // `pieces`: in order, the first from row 0 on.
+  // `pieces`: in order, the first starts at row 0.
   PiecesOfRows(std::shared_ptr<const Table> table, uint64_t rows, std::vector<Piece> pieces)
       : table_(std::move(table)), rows_(rows), pieces_(std::move(pieces)) {
     for (const Piece& piece : pieces_)
@@ -219,10 +219,10 @@ class PiecesOfRows final : public Block {
   size_t held_ = 0;
 };
 
-// In one read where all of a batch is wanted or it is small. Else its metadata, then the buffers it needs: of
-// some rows first what has a fixed size and the offsets, then what lies between these. Where something is
-// wrong with that, each half of them, and of that each half: an error is that of its row, however many are
-// read with it.
+// In one read where all of a batch is wanted or it is small. Otherwise its metadata, then the buffers it
+// needs: for some rows, first fixed-size values and the offsets, then the bytes between these. If part of
+// that is damaged, each half of the rows is read on its own, then halves of these: an error belongs to its
+// row, however many are read with it.
 class OpenGroup final : public Opening<BlockPtr> {
  public:
   OpenGroup(std::shared_ptr<const Table> table, const Group& group)
@@ -270,8 +270,8 @@ class OpenGroup final : public Opening<BlockPtr> {
     return ask(Stage::metadata, begin_, std::min(length_, kFirstRead));
   }
 
-  // The bytes may be those of a map: metadata are copied, since they are followed more than once; of the body
-  // each offset is looked at once. What is not that simple is read and done the long way.
+  // The bytes may be those of a map: metadata are copied, since they are accessed more than once; each
+  // offset of the body is loaded once. Anything less simple is read and takes the slow path.
   Result<Step<BlockPtr>> single(const BufferPtr& buffer) {
     const uint64_t metadata = buffer->size() < kPrefix ? 0 : metadata_length(buffer->bytes());
     if (metadata < kPrefix || metadata > buffer->size()) return ask(Stage::whole, begin_, length_);
@@ -299,10 +299,10 @@ class OpenGroup final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> metadata(const BufferPtr& bytes) {
     metadata_ = bytes;
     if (bytes->size() < kPrefix)
-      return corrupt("wants a message, got " + std::to_string(bytes->size()) + " bytes");
+      return corrupt("expected a message, got " + std::to_string(bytes->size()) + " bytes");
     const uint64_t needs = metadata_length(bytes->bytes());
     if (needs > length_)
-      return corrupt("wants a message's metadata of at most " + std::to_string(length_) + " bytes, got " +
+      return corrupt("expected message metadata of at most " + std::to_string(length_) + " bytes, got " +
                      std::to_string(needs));
     if (needs > bytes->size()) return ask(Stage::metadata, begin_, needs);
     HEADRACE_ASSIGN(const Message message, Message::read(bytes->bytes()));
@@ -310,7 +310,7 @@ class OpenGroup final : public Opening<BlockPtr> {
     HEADRACE_TRY(batch_->fits(*file_.layout));
     body_at_ = begin_ + needs;
     if (batch_->body() > length_ - needs)
-      return corrupt("wants a body of at most " + std::to_string(length_ - needs) + " bytes, got " +
+      return corrupt("expected a body of at most " + std::to_string(length_ - needs) + " bytes, got " +
                      std::to_string(batch_->body()));
     auto reader = RowsReader::make(*file_.columns, *batch_, group_.first, group_.rows, file_.dictionaries);
     if (!reader.ok()) return some_are_wrong(reader.status());
@@ -335,12 +335,12 @@ class OpenGroup final : public Opening<BlockPtr> {
     return made(std::move(columns), body.held());
   }
 
-  // Of what the reader wants.
+  // The extents that the reader requests.
   Result<std::vector<Extent>> extents_of_rows() const {
     std::vector<Extent> extents;
     for (const RowsReader::Wanted& wanted : reader_->wanted()) {
       HEADRACE_ASSIGN(const Piece piece, piece_of(*batch_, wanted.cut));
-      // Only cut; offsets and views are checked, then followed.
+      // These are only sliced; offsets and views are checked, then followed.
       const bool mappable = wanted.part == RowsReader::Part::data || wanted.part == RowsReader::Part::behind;
       extents.push_back({group_.file, body_at_ + piece.offset, piece.length, mappable});
     }
@@ -360,7 +360,7 @@ class OpenGroup final : public Opening<BlockPtr> {
     return ask_rows();
   }
 
-  // Not of a compressed batch, whose buffers are right or wrong as a whole.
+  // Not for a compressed batch, whose buffers are valid or damaged as a whole.
   Result<Step<BlockPtr>> some_are_wrong(const Status& status) {
     if (batch_->codec() != Codec::none) return status;
     stage_ = Stage::pieces;
@@ -374,7 +374,7 @@ class OpenGroup final : public Opening<BlockPtr> {
     return {};
   }
 
-  // What the piece that is being read wants, or else the one behind it. `status`: what came of it so far.
+  // Requests the bytes of the current piece, else goes on to the next one. `status`: its result so far.
   Result<Step<BlockPtr>> next_piece(Status status) {
     while (true) {
       Result<std::vector<Extent>> extents = status.ok() ? extents_of_rows() : status;
@@ -411,14 +411,14 @@ class OpenGroup final : public Opening<BlockPtr> {
   const TableFile& file_;
   uint64_t begin_, length_, body_at_ = 0;
   Stage stage_ = Stage::start;
-  BufferPtr metadata_;  // what the batch borrows
+  BufferPtr metadata_;  // borrowed by batch_
   std::optional<Batch> batch_;
   std::optional<RowsReader> reader_;
   std::vector<uint32_t> needed_;
   struct Pending {
     uint64_t first = 0, count = 0;
   };
-  std::vector<Pending> pending_;  // rows that are still to be read, the next ones last
+  std::vector<Pending> pending_;  // rows still to be read, the next ones last
   std::vector<PiecesOfRows::Piece> pieces_;
 };
 
@@ -452,7 +452,7 @@ void extents_of(const Table& table, std::span<const uint64_t> rows, std::span<Ex
     run = num_consecutive(rows.subspan(i));
     for (size_t k = i; k < i + run; ++k) {
       out[k] = extent_of(table, rows[k]);
-      if (!is_quick && run >= kManyNeighbours) out[k].mappable = false;  // they come by their groups
+      if (!is_quick && run >= kManyNeighbours) out[k].mappable = false;  // they are read by group
     }
   }
 }

@@ -1,4 +1,4 @@
-// Blocks of a table: which rows are read together, and their opening.
+// Blocks of a table: which rows are read together, and how they are opened.
 #pragma once
 #include <memory>
 
@@ -6,10 +6,10 @@
 
 namespace headrace::arrow {
 
-// Of each row all of the batch that it is alone in; of length kToEnd where there are others, or it is
-// compressed, and mappable then where put_rows() may have it.
+// For each row, the whole batch if that has only this row; of length kToEnd where the batch has other rows
+// or is compressed, and mappable then where put_rows() can read it.
 void extents_of(const Table& table, std::span<const uint64_t> rows, std::span<Extent> out);
-// Row i is rows[i] of the table, whose extent begins at[i] in `bytes`.
+// Row i is rows[i] of the table; its extent begins at at[i] in `bytes`.
 BlockPtr single_rows(std::shared_ptr<const Table> table, std::span<const uint64_t> rows,
                      std::span<const size_t> at, BufferPtr bytes);
 

@@ -23,13 +23,13 @@ Status at_byte(Status status, uint64_t byte) {
   return std::move(status).after(" (at byte " + std::to_string(byte) + ")");
 }
 
-// Gathers what is found of a file, a message at a time.
+// Collects the index of a file, message by message.
 class Found {
  public:
   Status schema(std::span<const std::byte> message) {
     HEADRACE_ASSIGN(const Message read, Message::read(message));
     if (read.kind != Message::schema)
-      return corrupt("wants a schema first, got message " + std::to_string(read.kind));
+      return corrupt("expected a schema first, got message type " + std::to_string(read.kind));
     contents_.schema = text_of(message);
     return {};
   }
@@ -40,7 +40,7 @@ class Found {
     HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
     contents_.is_compressed |= batch.codec() != Codec::none;
     if (__builtin_add_overflow(rows_, batch.rows(), &rows_) || rows_ > (uint64_t{1} << 48))
-      return corrupt("wants fewer than 2^48 rows, got more");
+      return corrupt("expected fewer than 2^48 rows, got more");
     if (index_.records.empty()) contents_.rows_each = batch.rows();
     const bool is_even = contents_.first_row.empty() && batch.rows() == contents_.rows_each;
     if (!is_even && contents_.first_row.empty())
@@ -67,8 +67,8 @@ struct Block {
   uint64_t size() const { return metadata + body; }
 };
 
-// By the footer: the schema and the end of the file at once, the footer when it is longer, dictionaries, and
-// the metadata of all batches in large steps.
+// By the footer: reads the schema and the end of the file at once, the rest of the footer if it is longer,
+// dictionaries, and the metadata of all batches in large steps.
 class FileSteps final : public Opening<FileIndex> {
  public:
   FileSteps(uint64_t size, uint64_t schema, uint64_t tail)
@@ -96,11 +96,11 @@ class FileSteps final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> ask_ends() {
     if (size_ < kHead + kTrailer)
-      return corrupt("wants at least " + std::to_string(kHead + kTrailer) + " bytes, got " +
+      return corrupt("expected at least " + std::to_string(kHead + kTrailer) + " bytes, got " +
                      std::to_string(size_));
     if (!within(kHead, schema_, size_ - kTrailer))
-      return corrupt("wants a schema of " + std::to_string(schema_) + " bytes at byte 8, the file has " +
-                     std::to_string(size_));
+      return corrupt("expected a schema of " + std::to_string(schema_) +
+                     " bytes at byte 8, but the file has " + std::to_string(size_));
     stage_ = Stage::ends;
     return Step<FileIndex>(std::vector<Extent>{{0, kHead, schema_}, {0, size_ - tail_, tail_}});
   }
@@ -108,12 +108,12 @@ class FileSteps final : public Opening<FileIndex> {
   Result<Step<FileIndex>> read_tail(std::span<const std::byte> tail) {
     const auto trailer = tail.last(kTrailer);
     if (text_of(trailer.subspan(4)) != kMagic)
-      return corrupt("wants ARROW1 at its end, byte " + std::to_string(size_ - 6) +
-                     ", got other bytes; was it written to its end?");
+      return corrupt("expected ARROW1 at its end, byte " + std::to_string(size_ - 6) +
+                     ", got other bytes; the file may be incomplete");
     const uint64_t length = load<uint32_t>(trailer.data());
     if (length > size_ - kTrailer - kHead)
-      return corrupt("wants a footer of " + std::to_string(length) + " bytes before byte " +
-                     std::to_string(size_ - kTrailer));
+      return corrupt("expected a footer before byte " + std::to_string(size_ - kTrailer) +
+                     ", got a length of " + std::to_string(length) + " bytes");
     footer_at_ = size_ - kTrailer - length;
     if (length + kTrailer > tail.size()) {
       stage_ = Stage::footer;
@@ -135,7 +135,7 @@ class FileSteps final : public Opening<FileIndex> {
     return {};
   }
 
-  // In the order of the file and apart, so a small footer cannot ask for a large file many times.
+  // In file order and without overlap, so a small footer cannot request a large file many times.
   Result<std::vector<Block>> blocks_of(const FlatTable& footer, int field, const std::string& what) const {
     HEADRACE_ASSIGN(const FlatVector blocks, footer.vector(field, 24));
     std::vector<Block> out;
@@ -146,7 +146,7 @@ class FileSteps final : public Opening<FileIndex> {
       if (block.offset < end || block.metadata < kPrefix ||
           !within(block.offset, block.metadata, footer_at_) ||
           !within(block.offset + block.metadata, block.body, footer_at_))
-        return corrupt("wants " + what + " " + std::to_string(i) + " behind byte " + std::to_string(end) +
+        return corrupt("expected " + what + " " + std::to_string(i) + " after byte " + std::to_string(end) +
                        " and before the footer, got one at byte " + std::to_string(block.offset));
       end = block.offset + block.size();
       out.push_back(block);
@@ -154,7 +154,7 @@ class FileSteps final : public Opening<FileIndex> {
     return out;
   }
 
-  // Metadata of neighbours in one extent, as long as little lies between.
+  // Metadata of adjacent batches in one extent, as long as the gaps are small.
   Result<Step<FileIndex>> next_batches() {
     stage_ = Stage::batches;
     std::vector<Extent> extents;
@@ -194,8 +194,8 @@ class FileSteps final : public Opening<FileIndex> {
   Status read_batch(const Block& block, std::span<const std::byte> bytes) {
     HEADRACE_ASSIGN(const Message message, Message::read(bytes));
     if (metadata_length(bytes) != block.metadata || message.body > block.body)
-      return corrupt("wants a message of " + std::to_string(block.metadata) + " and " +
-                     std::to_string(block.body) + " bytes as the footer says, got " +
+      return corrupt("expected a message of " + std::to_string(block.metadata) + " and " +
+                     std::to_string(block.body) + " bytes as in the footer, got " +
                      std::to_string(metadata_length(bytes)) + " and " + std::to_string(message.body));
     return found_.batch(message, {block.offset, block.size()});
   }
@@ -208,7 +208,7 @@ class FileSteps final : public Opening<FileIndex> {
   Found found_;
 };
 
-// From message to message.
+// Scans message by message.
 class StreamSteps final : public Opening<FileIndex> {
  public:
   explicit StreamSteps(uint64_t size) : size_(size) {}
@@ -220,7 +220,7 @@ class StreamSteps final : public Opening<FileIndex> {
     }
     const uint64_t left = size_ - position_;
     if (is_ended_ || left == 0) {
-      if (!found_.has_schema()) return corrupt("wants a stream with a schema, got none");
+      if (!found_.has_schema()) return corrupt("expected a stream with a schema, got none");
       return Step<FileIndex>(found_.finish());
     }
     return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needs_), left)}});
@@ -238,13 +238,13 @@ class StreamSteps final : public Opening<FileIndex> {
       if (rest.size() < std::min(left, kPrefix)) break;
       const bool is_cut = left < 4 || (left < kPrefix && load<uint32_t>(rest.data()) == kContinuation);
       if (is_cut)
-        return corrupt("wants a message or the stream's end, only " + std::to_string(left) +
+        return corrupt("expected a message or the end of the stream, but only " + std::to_string(left) +
                        " bytes are left");
       const uint64_t metadata = metadata_length(rest);
       is_ended_ = metadata == 0;
       if (is_ended_) return {};
       if (metadata > left)
-        return corrupt("wants a message's metadata of at most " + std::to_string(left) + " bytes, got " +
+        return corrupt("expected message metadata of at most " + std::to_string(left) + " bytes, got " +
                        std::to_string(metadata));
       if (metadata > rest.size()) {
         needs_ = metadata;
@@ -259,11 +259,11 @@ class StreamSteps final : public Opening<FileIndex> {
     return {};
   }
 
-  // False when more of it is needed.
+  // False when more bytes are needed.
   Result<bool> message(std::span<const std::byte> rest, uint64_t metadata) {
     HEADRACE_ASSIGN(const Message message, Message::read(rest.first(metadata)));
     if (message.body > size_ - position_ - metadata)
-      return corrupt("wants a body of at most " + std::to_string(size_ - position_ - metadata) +
+      return corrupt("expected a body of at most " + std::to_string(size_ - position_ - metadata) +
                      " bytes, got " + std::to_string(message.body));
     const uint64_t length = metadata + message.body;
     if (!found_.has_schema()) {
@@ -275,7 +275,8 @@ class StreamSteps final : public Opening<FileIndex> {
       if (needs_ != 0) return false;
       found_.dictionary(rest.first(length));
     } else {
-      return corrupt("wants a record batch or a dictionary, got message " + std::to_string(message.kind));
+      return corrupt("expected a record batch or a dictionary, got message type " +
+                     std::to_string(message.kind));
     }
     position_ += length;
     return true;
@@ -288,7 +289,7 @@ class StreamSteps final : public Opening<FileIndex> {
   Found found_;
 };
 
-// Looks at the head, then goes one of the two ways.
+// Reads the head, then takes one of the two ways.
 class Steps final : public Opening<FileIndex> {
  public:
   Steps(SourceFile file, uint64_t tail) : file_(std::move(file)), tail_(tail) {}
@@ -305,9 +306,9 @@ class Steps final : public Opening<FileIndex> {
       case Form::stream: steps_ = std::make_unique<StreamSteps>(file_.size); break;
       case Form::feather1:
         return Status(Code::unavailable,
-                      "wants an Arrow IPC file or stream, got Feather V1; pyarrow.feather.write_feather "
+                      "expected an Arrow IPC file or stream, got Feather V1; pyarrow.feather.write_feather "
                       "writes Feather V2, which is an Arrow file");
-      case Form::none: return corrupt("wants ARROW1 or a schema's message at byte 0, got neither");
+      case Form::none: return corrupt("expected ARROW1 or a schema message at byte 0, got neither");
     }
     return steps_->advance({});
   }

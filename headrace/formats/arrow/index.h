@@ -1,5 +1,5 @@
-// What is known of one file before any of its rows is read: its schema, its dictionaries, where each batch
-// lies and how many rows it has. Found once, kept in the file's sidecar.
+// The index of a file, built before any row is read: its schema, its dictionaries, the position of each
+// batch and its number of rows. Built once, kept in the file's sidecar.
 #pragma once
 #include <memory>
 
@@ -7,13 +7,13 @@
 
 namespace headrace::arrow {
 
-// What FileIndex::extra holds. FileIndex::records are the batches, with their metadata.
+// Stored in FileIndex::extra. FileIndex::records are the batches, with their metadata.
 struct Contents {
   std::string schema;                     // the message
   std::vector<std::string> dictionaries;  // the messages with their bodies
   bool is_compressed = false;             // any batch
-  std::vector<uint64_t> first_row;        // of each batch, and the number of rows; empty when rows_each tells
-  uint64_t rows_each = 0;                 // of each batch, when all have as many
+  std::vector<uint64_t> first_row;        // of each batch, then the total; empty when rows_each is used
+  uint64_t rows_each = 0;                 // of each batch, when all have the same number
   uint64_t num_rows = 0;
 
   uint64_t rows_before(uint64_t batch) const {
@@ -25,10 +25,10 @@ struct Contents {
 inline constexpr char kIndexKind[] = "arrow 1";
 
 std::string pack(const Contents& contents);
-Result<Contents> unpack(const FileIndex& index);  // the number of rows comes from the records
+Result<Contents> unpack(const FileIndex& index);  // the number of rows is computed from the records
 
-// An IPC file by its footer, a stream by a walk from message to message. `tail`: bytes asked from the end at
-// first.
+// An IPC file by its footer, a stream by a scan from message to message. `tail`: bytes first requested from
+// the end.
 std::unique_ptr<Opening<FileIndex>> index_arrow(SourceFile file, uint64_t tail = 64 << 10);
 
 enum class Form { none, file, stream, feather1 };

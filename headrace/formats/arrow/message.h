@@ -1,7 +1,7 @@
 // The encapsulated messages that Arrow files and streams are made of: a prefix, metadata, a body.
 //
-// What is parsed here borrows the bytes it was parsed from. Nothing is believed: counts are checked against
-// the bytes there are, places in the body when they are asked for.
+// What is parsed here borrows the bytes it was parsed from. No byte is trusted: counts are checked against
+// the available bytes, positions in the body when they are used.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -16,8 +16,8 @@ inline constexpr uint32_t kContinuation = 0xffffffffu;
 
 enum class Codec : int8_t { none = -1, lz4 = 0, zstd = 1 };
 
-// Bytes of prefix and metadata; 0 at the mark that ends a stream. REQUIRES: at least 8 bytes, or all there
-// are and at least 4.
+// Bytes of prefix and metadata; 0 at the end-of-stream marker. REQUIRES: at least 8 bytes, or all that are
+// left and at least 4.
 uint64_t metadata_length(std::span<const std::byte> bytes);
 
 struct Message {
@@ -27,7 +27,7 @@ struct Message {
   uint8_t kind = 0;
   FlatTable header;
   uint64_t body = 0;              // its length
-  Codec old_codec = Codec::none;  // of 0.17, which said it elsewhere
+  Codec old_codec = Codec::none;  // of 0.17, which stored it elsewhere
 
   // `bytes` begin with the message and hold all of its metadata.
   static Result<Message> read(std::span<const std::byte> bytes);
@@ -49,11 +49,11 @@ class Batch {
   uint64_t rows() const { return rows_; }
   Codec codec() const { return codec_; }
   uint64_t body() const { return body_; }
-  // That there are as many nodes and buffers as its schema has.
+  // Checks that it has as many nodes and buffers as the schema requires.
   Status fits(const Layout& layout) const;
   Result<Node> node(uint32_t i) const;
   Result<uint32_t> buffer(BufferAt at) const;  // its ordinal in this batch
-  uint64_t num_behind(uint32_t views) const;   // buffers behind those that each such column has, of this one
+  uint64_t num_behind(uint32_t views) const;   // variadic buffers of the views column with this ordinal
   Result<Piece> piece(uint32_t buffer) const;  // within the body
 
  private:
@@ -62,7 +62,7 @@ class Batch {
   Codec codec_ = Codec::none;
   FlatVector nodes_, buffers_;
   std::vector<uint64_t>
-      views_;  // buffers of the first, the first two … columns of views, beyond the two each has
+      views_;  // running sum of variadic buffers: of the first, the first two … columns of views
 };
 
 struct DictionaryMessage {

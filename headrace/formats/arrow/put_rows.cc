@@ -12,11 +12,11 @@ namespace {
 
 using Kind = ColumnPlaces::Kind;
 
-constexpr size_t kRunsAtOnce = 16;        // whose bytes the processor may fetch meanwhile
+constexpr size_t kRunsAtOnce = 16;        // whose bytes the processor may prefetch
 constexpr uint64_t kMostInRun = 256;      // rows
 constexpr uint64_t kRunBytes = 64 << 10;  // about
 
-// Rows of a batch, side by side, and where they go.
+// Adjacent rows of a batch, and where they go.
 struct Run {
   const BatchPlaces* batch = nullptr;
   size_t file = 0;
@@ -24,14 +24,14 @@ struct Run {
   size_t to = 0;
 };
 
-// What of a column was looked at for a run.
+// The bytes of a column that a run uses.
 struct Shown {
   Text present, offsets, values;
-  size_t first_offset = 0;  // of lists, whose offsets stand in a table
+  size_t first_offset = 0;  // of lists, whose offsets are in offsets_
   BufferPtr kept;           // of lists: what the values were copied to
 };
 
-// Bits of rows `first` and behind, where they lie in whole bytes.
+// Bit i of the rows from `first` on; `bytes` begins at a whole byte.
 bool bit_in(Text bytes, uint64_t first, uint64_t i) {
   const uint64_t at = first % 8 + i;
   return (std::to_integer<unsigned>(load_once<std::byte>(bytes, at / 8)) >> (at % 8) & 1) != 0;
@@ -66,7 +66,7 @@ class PutRows {
   }
 
  private:
-  // The run that begins with rows[at]. False where something about its batch is for groups to say.
+  // The run that begins with rows[at]. False where its batch must be read by groups, which report any error.
   bool locate(std::span<const uint64_t> rows, size_t at, Run& out) {
     const Group group = table_.group_of(rows[at]);
     const TableFile& file = table_.files[group.file];
@@ -100,13 +100,14 @@ class PutRows {
 
   std::span<Shown> shown(size_t r) { return std::span(shown_).subspan(r * to_.size(), to_.size()); }
   const Column& column(const Run& run, size_t i) const { return (*table_.files[run.file].columns)[i]; }
-  // Values of a fixed size are made where they go, lists are shared; what wants that otherwise is an other.
+  // Fixed-size values are written in place, lists are shared; a destination that needs another way gets
+  // `other`.
   Kind kind(const Run& run, size_t i) const {
     const Kind kind = run.batch->column(i).kind;
     return (kind == Kind::list) == (to_[i].values == nullptr) ? kind : Kind::other;
   }
 
-  // Part of a buffer; false where it is not inside, or is to be read.
+  // Part of a buffer; false where it is not inside, or must be read.
   bool look(const Run& run, const BufferPlace& buffer, uint64_t offset, uint64_t length, Text& out) {
     if (!within(offset, length, buffer.size)) return false;
     if (length == 0) return out = {}, true;
@@ -120,7 +121,7 @@ class PutRows {
     return look(run, buffer, first / 8, length, out);
   }
 
-  // Where all lies but the values of lists. Nothing is looked into yet, so the processor waits for many
+  // Locates everything except the values of lists. Nothing is accessed yet, so the processor waits for many
   // places in memory at once.
   bool show(size_t r) {
     for (size_t i = 0; i < to_.size(); ++i)
@@ -146,7 +147,7 @@ class PutRows {
                 out.values);
   }
 
-  // The values of lists, behind their offsets, of which each is looked at once.
+  // The values of lists, by their offsets, each of which is loaded once.
   bool show_lists(size_t r) {
     const Run& run = runs_[r];
     for (size_t i = 0; i < to_.size(); ++i) {
@@ -196,7 +197,7 @@ class PutRows {
 
   bool has_refused_null(const Run& run, size_t i, const Shown& from) const {
     const bool is_read = table_.nulls[i] == Nulls::zero ||
-                         (table_.nulls[i] == Nulls::nan && kind(run, i) == Kind::fixed);  // a list is no NaN
+                         (table_.nulls[i] == Nulls::nan && kind(run, i) == Kind::fixed);  // not a list
     if (!run.batch->column(i).has_nulls || is_read) return false;
     for (uint64_t k = 0; k < run.count; ++k)
       if (!bit_in(from.present, run.first, k)) return true;
@@ -245,7 +246,7 @@ class PutRows {
     }
   }
 
-  // By the way of groups, over copies: its readers look more than once.
+  // As groups do it, over copies: readers load bytes more than once.
   bool make_others(const Run& run, size_t i) {
     const TableFile& file = table_.files[run.file];
     const Batch* const batch = run.batch->batch();
@@ -274,7 +275,7 @@ class PutRows {
   }
 
   static constexpr uint64_t kFirstLook = 4096;  // usually all of a batch's metadata
-  static constexpr size_t kAlign = 8;           // of any number
+  static constexpr size_t kAlign = 8;           // enough for any number type
 
   const Table& table_;
   KnownBatches& known_;
@@ -283,7 +284,7 @@ class PutRows {
   std::array<Run, kRunsAtOnce> runs_;
   std::vector<Shown> shown_;       // of each run, of each column
   std::vector<uint64_t> offsets_;  // of lists of all runs
-  std::vector<Tensor> others_;     // of one run: the rows of each column that is one
+  std::vector<Tensor> others_;     // of one run: the rows of each column of kind `other`
   std::vector<std::unique_ptr<const BatchPlaces>> own_;
 };
 

@@ -1,11 +1,12 @@
-// Rows of batches that have many, straight out of mapped files: of each no more is looked at than it takes.
+// Rows of batches with many rows, read straight from mapped files: only the bytes that a row needs are
+// accessed.
 #pragma once
 #include "headrace/formats/arrow/row_places.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::arrow {
 
-// As Source::put_mapped(). What is not as it should be is left to be read in groups, which say what is wrong.
+// As Source::put_mapped(). Anything invalid is left to be read in groups, which report the error.
 size_t put_rows(const Table& table, KnownBatches& known, std::span<const uint64_t> rows, MappedBytes& mapped,
                 std::span<const FieldPlace> to);
 

@@ -5,10 +5,10 @@
 namespace headrace::arrow {
 namespace {
 
-constexpr uint64_t kSmallRow = 16 << 10;        // bytes; larger ones are worth a read, and not to be copied
-constexpr size_t kMostHeld = size_t{64} << 20;  // bytes of what is known of all batches
+constexpr uint64_t kSmallRow = 16 << 10;        // bytes; larger ones are worth a read, and are not copied
+constexpr size_t kMostHeld = size_t{64} << 20;  // bytes of all BatchPlaces that are kept
 
-// Of all rows.
+// Bytes of all rows.
 Result<uint64_t> bytes_of(const std::vector<Column>& columns, const Batch& batch) {
   HEADRACE_ASSIGN(const std::vector<uint32_t> buffers, buffers_of(columns, batch));
   uint64_t out = 0;
@@ -46,12 +46,12 @@ class FindPlaces {
  private:
   static constexpr BufferAt kSeveral{~uint32_t{0}, 0};
 
-  // The bitmap of a column with nulls.
+  // The bitmap of a column with nulls; kSeveral if there are more.
   Result<std::optional<BufferAt>> present_of(const Column& column) const {
     std::optional<BufferAt> out;
     for (const NodeAt& at : column.rows) {
       HEADRACE_ASSIGN(const Node node, batch_.node(at.node));
-      if (node.rows != batch_.rows()) return corrupt("wants as many rows in each column");
+      if (node.rows != batch_.rows()) return corrupt("expected the same number of rows in each column");
       if (node.nulls != 0) out = out ? kSeveral : at.validity;
     }
     return out;
@@ -59,7 +59,7 @@ class FindPlaces {
   Status check_items(const Column& column, ColumnPlaces::Kind& kind) const {
     for (const uint32_t between : column.between) {
       HEADRACE_ASSIGN(const Node node, batch_.node(between));
-      if (node.nulls != 0) return corrupt("wants no null lists inside lists");
+      if (node.nulls != 0) return corrupt("expected no null lists inside lists");
     }
     if (!column.items) return {};
     HEADRACE_ASSIGN(const Node node, batch_.node(column.items->node));
@@ -83,7 +83,7 @@ Result<std::unique_ptr<const BatchPlaces>> BatchPlaces::make(const TableFile& fi
                                                              std::vector<std::byte> message) {
   const RecordExtent& extent = (*file.batches)[batch];
   auto out = std::make_unique<BatchPlaces>();
-  message.shrink_to_fit();  // it was read in pieces of a size of its own
+  message.shrink_to_fit();  // its capacity comes from reading it in pieces
   out->message_ = std::move(message);
   HEADRACE_ASSIGN(const Message read, Message::read(out->message_));
   HEADRACE_ASSIGN(out->batch_, Batch::of(read));
@@ -92,7 +92,7 @@ Result<std::unique_ptr<const BatchPlaces>> BatchPlaces::make(const TableFile& fi
   const bool is_as_known = out->batch_->codec() == Codec::none &&
                            out->batch_->rows() == file.contents->rows_of(batch) &&
                            within(metadata, out->batch_->body(), extent.length);
-  if (!is_as_known) return corrupt("wants a batch as it was when the file was indexed");
+  if (!is_as_known) return corrupt("expected the batch as it was when the file was indexed");
   out->body_at_ = extent.offset + metadata;
   out->columns_.reserve(file.columns->size());
   const FindPlaces find(*out->batch_, out->body_at_);

@@ -1,5 +1,5 @@
-// Where the values of a record batch lie in its file, if it has no compression: what a row takes can then be
-// looked at without the others.
+// Positions of the values of a record batch in its file, for batches without compression: a row's bytes can
+// then be accessed without those of other rows.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -16,18 +16,18 @@ struct BufferPlace {
 };
 
 struct ColumnPlaces {
-  // What lies at a constant distance; texts, and lists of numbers; what takes a RowsReader.
+  // Values at a constant stride; strings, and lists of numbers; anything that needs a RowsReader.
   enum class Kind : uint8_t { fixed, list, other };
   Kind kind = Kind::other;
   bool has_nulls = false;
-  BufferPlace present, offsets, values;  // the first where it has nulls
+  BufferPlace present, offsets, values;  // `present` where it has nulls
 };
 
 // Of one batch. Immutable; any thread.
 class BatchPlaces {
  public:
   // `message`: all of its metadata, which are kept where a column needs a RowsReader. An error where its rows
-  // are to be read in groups, which then say what is wrong.
+  // must be read in groups, which then report the cause.
   static Result<std::unique_ptr<const BatchPlaces>> make(const TableFile& file, uint64_t batch,
                                                          std::vector<std::byte> message);
 
@@ -39,14 +39,14 @@ class BatchPlaces {
   size_t held_bytes() const;
 
  private:
-  std::vector<std::byte> message_;  // what the batch borrows
+  std::vector<std::byte> message_;  // borrowed by batch_
   std::optional<Batch> batch_;
   uint64_t body_at_ = 0;
   bool has_small_rows_ = false;
   std::vector<ColumnPlaces> columns_;
 };
 
-// What is known of a table's batches, each from when one of its rows was first looked at. Any thread.
+// BatchPlaces of a table's batches, each made when one of its rows is first read. Any thread.
 class KnownBatches {
  public:
   explicit KnownBatches(const Table& table);
@@ -54,14 +54,14 @@ class KnownBatches {
   KnownBatches(const KnownBatches&) = delete;
   KnownBatches& operator=(const KnownBatches&) = delete;
 
-  // Null: nothing is known yet.
+  // Null if it has not been made yet.
   const BatchPlaces* find(size_t file, uint64_t batch) const {
     return all_[first_[file] + batch].load(std::memory_order_acquire);
   }
-  // Kept for good, unless others take so much already: then it is the caller's alone, in `own`.
+  // Kept for good, unless the memory limit is reached: then it is owned by the caller, in `own`.
   const BatchPlaces* keep(size_t file, uint64_t batch, std::unique_ptr<const BatchPlaces> places,
                           std::unique_ptr<const BatchPlaces>& own);
-  // Each column of a file by itself.
+  // Each column of a file on its own.
   const std::vector<Column>& alone(size_t file, size_t column) const { return (*alone_[file])[column]; }
 
  private:
@@ -75,8 +75,8 @@ class KnownBatches {
 // Whether some of these columns are of kind `other` in every batch.
 bool needs_readers(const std::vector<Column>& columns);
 
-// Whether rows of a batch may be looked at one by one where its file is mapped: there are several, and as far
-// as can be told without looking they are small. Or of the batch that a row is in.
+// Whether rows of a batch may be read one by one where its file is mapped: there are several, and as far as
+// can be told without reading they are small. Second form: of the batch that a row is in.
 bool may_lie_apart(const Table& table, const TableFile& file, uint64_t batch);
 bool may_lie_apart(const Table& table, uint64_t row);
 

@@ -6,11 +6,11 @@
 namespace headrace::arrow {
 namespace {
 
-// Where rows begin inside the piece that was cut for them: bits begin at whole bytes.
+// First byte of the piece that is cut for some rows: bits begin at whole bytes.
 uint64_t first_byte(uint64_t bit) { return bit / 8; }
 uint64_t bytes_of(uint64_t bit, uint64_t count) { return count == 0 ? 0 : (bit + count + 7) / 8 - bit / 8; }
 
-// So few that a sum of some of them, in bits, is no overflow either.
+// Small enough that sums of a few of them, in bits, cannot overflow either.
 Result<uint64_t> product(uint64_t a, uint64_t b, std::string_view name) {
   constexpr uint64_t kMost = uint64_t{1} << 60;
   uint64_t out = 0;
@@ -19,7 +19,7 @@ Result<uint64_t> product(uint64_t a, uint64_t b, std::string_view name) {
   return out;
 }
 
-// Eight booleans a byte become one a byte.
+// Unpacks booleans from one bit to one byte each.
 void spread_bits(Values& values, uint64_t shift, uint64_t count) {
   const Bits bits{values.data, shift};
   const MutableBufferPtr made = HeapBuffer::make(count);
@@ -38,7 +38,7 @@ void widen(Values& values, uint64_t count) {
   values.held += made->size();
 }
 
-// Numbers are read in place as their type wants them; writers pad so that they are, others are copied.
+// Numbers are read in place where aligned for their type; writers pad so that they are, others are copied.
 void align(Values& values) {
   if (reinterpret_cast<uintptr_t>(values.data.data()) % size_of(values.dtype) == 0) return;
   const MutableBufferPtr made = HeapBuffer::make(values.data.size);
@@ -47,7 +47,7 @@ void align(Values& values) {
   values.held += made->size();
 }
 
-// Of the texts of `values`; a null one has none, whatever lies there.
+// Lengths of the strings of `values`; 0 for null ones, whatever their offsets are.
 Bytes lengths_of(const Values& values, const Bytes& texts, int text_size) {
   const MutableBufferPtr made = HeapBuffer::make(values.num_items * sizeof(int64_t));
   auto* const lengths = reinterpret_cast<uint64_t*>(made->mutable_data());
@@ -63,8 +63,8 @@ Bytes lengths_of(const Values& values, const Bytes& texts, int text_size) {
 Result<RowsReader> RowsReader::make(const std::vector<Column>& columns, const Batch& batch, uint64_t first,
                                     uint64_t count, const Dictionaries& dictionaries) {
   if (!within(first, count, batch.rows()))
-    return corrupt("wants rows " + std::to_string(first) + " to " + std::to_string(first + count) +
-                   " of a record batch, it has " + std::to_string(batch.rows()));
+    return corrupt("expected rows " + std::to_string(first) + " to " + std::to_string(first + count) +
+                   " of a record batch, which has " + std::to_string(batch.rows()));
   RowsReader out(columns, batch, first, count);
   out.values_.reserve(columns.size());
   out.wanted_.reserve(2 * columns.size());
@@ -82,8 +82,8 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   if (column.dictionary) {
     const auto it = dictionaries.find(*column.dictionary);
     if (it == dictionaries.end() || !it->second)
-      return corrupt("wants dictionary " + std::to_string(*column.dictionary) + " of column '" + column.name +
-                     "', the file has none");
+      return corrupt("expected dictionary " + std::to_string(*column.dictionary) + " for column '" +
+                     column.name + "', but the file has none");
     values.dictionary = it->second;
   }
   if (is_made_beside(i)) return {};
@@ -109,7 +109,7 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   return want(i, Part::offsets, column.offsets, begin, length);
 }
 
-// The lengths of texts that are a column, too: what says where these are is read once.
+// Lengths of strings whose values are a column, too: their offsets are read once.
 bool RowsReader::is_made_beside(size_t i) const {
   if (i == 0 || i >= columns_->size() || count_ == 0) return false;
   const Column &column = (*columns_)[i], &texts = (*columns_)[i - 1];
@@ -121,7 +121,7 @@ Status RowsReader::want_present(size_t i) {
   for (const NodeAt& at : column.rows) {
     HEADRACE_ASSIGN(const Node node, batch_->node(at.node));
     if (node.rows != batch_->rows())
-      return corrupt("wants " + std::to_string(batch_->rows()) + " rows in column '" + column.name +
+      return corrupt("expected " + std::to_string(batch_->rows()) + " rows in column '" + column.name +
                      "', got " + std::to_string(node.rows));
     if (node.nulls == 0) continue;
     values_[i].present.push_back({{}, first_ % 8});
@@ -131,7 +131,7 @@ Status RowsReader::want_present(size_t i) {
     HEADRACE_ASSIGN(const Node node, batch_->node(between));
     if (node.nulls != 0)
       return Status(Code::unavailable,
-                    "cannot serve null lists inside the lists of column '" + column.name + "'");
+                    "cannot read null lists inside the lists of column '" + column.name + "'");
   }
   return {};
 }
@@ -156,7 +156,7 @@ Status RowsReader::want_items(size_t i) {
   return want(i, Part::data, column.values, begin, length);
 }
 
-// Where they begin. Of no texts nothing needs to be stored, not even that.
+// Offsets of the strings. If there are no strings, nothing needs to be stored, not even offsets.
 Status RowsReader::want_texts(size_t i) {
   const Column& column = (*columns_)[i];
   const auto size = static_cast<uint64_t>(column.text_size);
@@ -170,7 +170,7 @@ Status RowsReader::want_texts(size_t i) {
   return want(i, Part::texts, column.texts, begin, length);
 }
 
-// Of each buffer behind the views what lies between the first and the last byte that these rows have there.
+// For each buffer behind the views, the range between the first and the last byte that these rows use.
 Status RowsReader::want_behind(size_t i) {
   const Column& column = (*columns_)[i];
   Values& values = values_[i];
@@ -180,15 +180,16 @@ Status RowsReader::want_behind(size_t i) {
   std::vector<Span> spans(batch_->num_behind(column.offsets.views));
   uint64_t& sum = bytes_of_views_;  // of all columns
   for (uint64_t row = 0; row < count_; ++row) {
-    if (!values.is_present(row)) continue;  // whatever lies there
+    if (!values.is_present(row)) continue;  // its view is ignored
     const View16 view = values.view(row);
     const bool is_right =
         view.length >= 0 && (view.is_short() || (view.offset >= 0 && view.buffer >= 0 &&
                                                  static_cast<size_t>(view.buffer) < spans.size()));
     if (!is_right)
-      return corrupt("wants a view with a length, and one of " + std::to_string(spans.size()) +
-                     " buffers, in column '" + column.name + "', row " + std::to_string(first_ + row) +
-                     " has " + std::to_string(view.length) + " and " + std::to_string(view.buffer));
+      return corrupt("expected a view with a length >= 0 and one of " + std::to_string(spans.size()) +
+                     " buffers in column '" + column.name + "', got length " + std::to_string(view.length) +
+                     " and buffer " + std::to_string(view.buffer) + " in row " +
+                     std::to_string(first_ + row));
     sum += static_cast<uint64_t>(view.length);
     if (view.is_short()) continue;
     Span& span = spans[static_cast<size_t>(view.buffer)];
@@ -196,11 +197,11 @@ Status RowsReader::want_behind(size_t i) {
     span.begin = std::min(span.begin, begin);
     span.end = std::max(span.end, begin + static_cast<uint64_t>(view.length));
   }
-  // Views may share bytes, and then a small file stands for much memory.
+  // Views may share bytes, so a small file could require much memory.
   if (sum > kFree && sum / kMaxRatio > batch_->body())
-    return corrupt("wants views of at most " + std::to_string(kMaxRatio) +
-                   " times their batch's bytes in column '" + column.name + "', got " + std::to_string(sum) +
-                   " bytes");
+    return corrupt("expected views of at most " + std::to_string(kMaxRatio) +
+                   " times the bytes of their batch in column '" + column.name + "', got " +
+                   std::to_string(sum) + " bytes");
   HEADRACE_ASSIGN(const uint32_t views, batch_->buffer(column.offsets));
   values.behind.resize(spans.size());
   for (size_t k = 0; k < spans.size(); ++k) {
@@ -227,7 +228,7 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
       case Part::present: values.present[presents[answered[i].column]++].bytes = std::move(bytes[i]); break;
       case Part::items_present: values.items_present.bytes = std::move(bytes[i]); break;
       case Part::offsets: values.offsets = std::move(bytes[i]); break;
-      case Part::texts: break;  // once it is known which are null
+      case Part::texts: break;  // below, once the bitmap is known
       case Part::views: values.views = std::move(bytes[i]); break;
       case Part::behind: values.behind[answered[i].behind].bytes = std::move(bytes[i]); break;
       case Part::data:
@@ -248,16 +249,16 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
   return {};
 }
 
-// Where the texts of all rows begin becomes their lengths, or where the texts of each row do, or both.
+// Offsets of all strings become lengths, or offsets of the rows' bytes, or both.
 Status RowsReader::take_texts(size_t i, const Bytes& texts) {
   const Column& column = (*columns_)[i];
   Values& values = values_[i];
   const auto begin = [&](uint64_t text) { return offset_in(texts, column.text_size, text); };
   if (texts.size != (values.num_items + 1) * static_cast<uint64_t>(column.text_size))
-    return internal_error("wants where texts begin, and the last one ends");
+    return internal_error("expected an offset for each string, and the end of the last one");
   for (uint64_t text = 0; text < values.num_items; ++text)
     if (begin(text + 1) < begin(text))
-      return corrupt("wants texts in order in column '" + column.name + "', number " +
+      return corrupt("expected increasing string offsets in column '" + column.name + "', string " +
                      std::to_string(values.first_item + text) + " goes from " + std::to_string(begin(text)) +
                      " to " + std::to_string(begin(text + 1)));
   const auto take_lengths = [&](Values& out) {
@@ -284,14 +285,14 @@ Status RowsReader::take_texts(size_t i, const Bytes& texts) {
   return want_items(i);
 }
 
-// One pass: they never go back. Whether the last is inside the values is seen when these are cut.
+// One pass: offsets never decrease. Whether the last is inside the values is checked when these are cut.
 Status RowsReader::check_offsets(size_t i) {
   const Values& values = values_[i];
   uint64_t last = values.offset(0);
   for (uint64_t row = 1; row <= count_; ++row) {
     const uint64_t next = values.offset(row);
     if (next < last)
-      return corrupt("wants offsets in order in column '" + std::string(values.name) + "', row " +
+      return corrupt("expected increasing offsets in column '" + std::string(values.name) + "', row " +
                      std::to_string(first_ + row - 1) + " goes from " + std::to_string(last) + " to " +
                      std::to_string(next));
     last = next;

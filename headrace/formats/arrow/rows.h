@@ -1,5 +1,5 @@
-// Some rows of a record batch as fields: which bytes of its body they need, and the values once those are
-// there.
+// Some rows of a record batch as fields: the bytes of its body that they need, and their values once these
+// are read.
 #pragma once
 #include <vector>
 
@@ -9,13 +9,13 @@
 
 namespace headrace::arrow {
 
-// A part of one of the batch's buffers, as it is without compression.
+// A part of one of the batch's buffers, after decompression.
 struct Cut {
   uint32_t buffer = 0;
   uint64_t offset = 0, length = 0;
 };
 
-// Rows [first, first + count). Give the bytes of what is `wanted` to `take`, until nothing is.
+// Rows [first, first + count). Pass the bytes of what is `wanted` to `take`, until nothing is wanted.
 class RowsReader {
  public:
   enum class Part { present, items_present, offsets, texts, views, behind, data };

@@ -16,7 +16,7 @@ constexpr int32_t kMaxWidth = 1 << 26;
 
 enum MetadataOf : uint8_t { kOfSchema = 2, kOfField = 6 };
 
-// The text of a key among a table's own metadata; empty when there is none.
+// The value of a key in a table's own metadata; empty when there is none.
 Result<std::string_view> own_text(const FlatTable& table, MetadataOf where, std::string_view wanted) {
   HEADRACE_ASSIGN(const auto pairs, table.vector(where, 4));
   for (uint32_t i = 0; i < pairs.count; ++i) {
@@ -27,7 +27,7 @@ Result<std::string_view> own_text(const FlatTable& table, MetadataOf where, std:
   return std::string_view();
 }
 
-// The JSON of such a text. Rows can be read without it, so damage of it is no error: null then.
+// The same as a JSON object. Rows can be read without it, so damage of it is not an error: null then.
 Value own_object(const FlatTable& table, MetadataOf where, std::string_view key) {
   const auto text = own_text(table, where, key);
   if (!text.ok() || text->empty()) return {};
@@ -42,7 +42,8 @@ bool in_order(const Value& permutation) {
   return permutation.list() != nullptr;
 }
 
-// The shape that an extension says `count` numbers have; nothing when it does not, or turns them round.
+// The shape that the tensor extension gives to `count` numbers; nothing if it gives none, or permutes
+// dimensions.
 std::optional<Shape> tensor_shape(const FlatTable& field, int64_t count) {
   const auto name = own_text(field, kOfField, kExtensionName);
   if (!name.ok() || *name != kTensorExtension) return std::nullopt;
@@ -67,7 +68,7 @@ Result<DType> int_type(const FlatTable& type) {
     case 16: return is_signed ? DType::i16 : DType::u16;
     case 32: return is_signed ? DType::i32 : DType::u32;
     case 64: return is_signed ? DType::i64 : DType::u64;
-    default: return corrupt("wants an integer of 8 to 64 bits, got " + std::to_string(bits));
+    default: return corrupt("expected an integer of 8 to 64 bits, got " + std::to_string(bits));
   }
 }
 
@@ -75,11 +76,11 @@ Result<DType> float_type(const FlatTable& type) {
   constexpr DType floats[] = {DType::f16, DType::f32, DType::f64};
   HEADRACE_ASSIGN(const auto precision, type.number<int16_t>(0, 0));
   if (precision < 0 || precision > 2)
-    return corrupt("wants a float's precision of 0 to 2, got " + std::to_string(precision));
+    return corrupt("expected a float precision of 0 to 2, got " + std::to_string(precision));
   return floats[precision];
 }
 
-// Days since 1970 have 32 bits, milliseconds 64; a time of day has what its type says.
+// Days since 1970 have 32 bits, milliseconds 64; a time of day has the width of its type.
 Result<DType> date_type(const FlatTable& type, uint8_t kind) {
   if (kind == kDate) {
     HEADRACE_ASSIGN(const auto unit, type.number<int16_t>(0, 1));
@@ -89,7 +90,7 @@ Result<DType> date_type(const FlatTable& type, uint8_t kind) {
   return bits == 32 ? DType::i32 : DType::i64;
 }
 
-// As Arrow writes it; "" where it has a unit that there is not.
+// As Arrow writes it; "" for an unknown unit.
 Result<std::string> time_type(const FlatTable& type, uint8_t kind, DType stored) {
   const std::string bits = stored == DType::i32 ? "32" : "64";
   if (kind == kDate) return "date" + bits + (stored == DType::i32 ? "[day]" : "[ms]");
@@ -128,11 +129,12 @@ class Walk {
     HEADRACE_ASSIGN(const auto kind, field.number<uint8_t>(2, 0));
     HEADRACE_ASSIGN(const auto type, field.table(3));
     HEADRACE_ASSIGN(const auto dictionary, field.table(4));
-    if (!type) return corrupt("wants a type for column '" + std::string(name.substr(0, 100)) + "', got none");
+    if (!type)
+      return corrupt("expected a type for column '" + std::string(name.substr(0, 100)) + "', got none");
     Column column;
     column.name = prefix + std::string(name);
     if (column.name.size() > kMaxName)
-      return corrupt("wants names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
+      return corrupt("expected names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
                      std::to_string(column.name.size()) + ", '" + column.name.substr(0, 100) + "…'");
     column.rows = parents_;
     if (dictionary) return encoded(field, *dictionary, column, depth);
@@ -147,7 +149,7 @@ class Walk {
   }
   static BufferAt after(BufferAt at, uint32_t count) { return {at.fixed + count, at.views}; }
 
-  // A node whose first buffer is its bitmap; its place is that of the column's rows too.
+  // Adds a node whose first buffer is its bitmap, also to the nodes of the column's rows.
   BufferAt begin(Column& column, uint32_t num_buffers) {
     const BufferAt at = next_buffers(num_buffers);
     column.rows.push_back({out_->num_nodes++, at});
@@ -212,24 +214,24 @@ class Walk {
       case kUtf8View: return view(column, DType::str);
       case kMap: return opaque(field, column, 2, "maps", depth);
       case kListView:
-      case kLargeListView: return opaque(field, column, 3, "views of lists", depth);
+      case kLargeListView: return opaque(field, column, 3, "list views", depth);
       case kRunEnds: return opaque(field, column, 0, "run-end encoding", depth);
       case kUnion: {
         HEADRACE_ASSIGN(const auto mode, type.number<int16_t>(0, 0));
         return opaque(field, column, (mode == 0 ? 1 : 2) + (old ? 1 : 0), "unions", depth);
       }
       default:
-        return Status(Code::unavailable, "cannot read columns of type " + std::to_string(kind) + ", which '" +
-                                             column.name + "' has");
+        return Status(Code::unavailable,
+                      "cannot read column '" + column.name + "' of type " + std::to_string(kind));
     }
   }
 
   static Status widen(Column& column, int32_t count) {
     if (count < 0 || count > kMaxWidth)
-      return corrupt("wants a width of 0 to " + std::to_string(kMaxWidth) + " in column '" + column.name +
+      return corrupt("expected a width of 0 to " + std::to_string(kMaxWidth) + " in column '" + column.name +
                      "', got " + std::to_string(count));
     if (column.item.rank() + 2 > kMaxRank || column.item.count() > kMaxWidth / std::max(count, 1))
-      column.refused = "fixed-size lists this large or this deep";
+      column.refused = "fixed-size lists this large or this deeply nested";
     else
       column.item = column.item.with_front(count);
     return {};
@@ -264,7 +266,7 @@ class Walk {
     return {};
   }
 
-  // The columns that the children of `field` would be on their own; they are taken out again.
+  // The columns of the children of `field` alone; they are removed from the layout again.
   Result<std::vector<Column>> children_of(const FlatTable& field, int depth) {
     HEADRACE_ASSIGN(const auto children, field.vector(5, 4));
     const size_t before = out_->columns.size();
@@ -280,12 +282,12 @@ class Walk {
   Status opaque(const FlatTable& field, Column& column, uint32_t num_buffers, std::string why, int depth) {
     begin(column, num_buffers);
     HEADRACE_ASSIGN(const auto children, children_of(field, depth));
-    (void)children;  // counted, and not served
+    (void)children;  // their nodes and buffers are counted, their values not read
     column.refused = std::move(why);
     return keep(std::move(column));
   }
 
-  // Whether they are one, of texts.
+  // Whether there is one child, and it holds strings.
   static bool are_texts(const std::vector<Column>& children) {
     if (children.size() != 1) return false;
     const Column& child = children[0];
@@ -303,7 +305,7 @@ class Walk {
     return keep(std::move(lengths));
   }
 
-  // What the list `column` takes from its only child. False when it is more than numbers.
+  // Takes the numbers of its only child into the list `column`. False when that is not plain numbers.
   static bool take_numbers(Column& column, const std::vector<Column>& children) {
     if (children.size() != 1) return false;
     const Column& child = children[0];
@@ -322,7 +324,7 @@ class Walk {
     column.offsets = after(begin(column, 2), 1);
     HEADRACE_ASSIGN(const auto children, children_of(field, depth));
     if (are_texts(children)) return list_of_texts(column, children[0]);
-    if (!take_numbers(column, children)) column.refused = "lists of other things than numbers and texts";
+    if (!take_numbers(column, children)) column.refused = "lists of values other than numbers and strings";
     return keep(std::move(column));
   }
 
@@ -330,7 +332,7 @@ class Walk {
     HEADRACE_ASSIGN(const auto count, type.number<int32_t>(0, 0));
     begin(column, 1);
     HEADRACE_ASSIGN(const auto children, children_of(field, depth));
-    if (!take_numbers(column, children)) column.refused = "fixed-size lists of other things than numbers";
+    if (!take_numbers(column, children)) column.refused = "fixed-size lists of values other than numbers";
     const bool is_flat = column.item.rank() == 0;
     HEADRACE_TRY(widen(column, count));
     if (const auto shape = tensor_shape(field, count); shape && is_flat && column.refused.empty())
@@ -338,7 +340,7 @@ class Walk {
     return keep(std::move(column));
   }
 
-  // A place in a dictionary for each row; the field's own type is that of the dictionary's values.
+  // A dictionary index for each row; the field's own type is that of the dictionary's values.
   Status encoded(const FlatTable& field, const FlatTable& dictionary, Column& column, int depth) {
     HEADRACE_ASSIGN(const auto id, dictionary.number<int64_t>(0, 0));
     HEADRACE_ASSIGN(const auto places, dictionary.table(1));
@@ -361,7 +363,7 @@ class Walk {
     HEADRACE_TRY(inner.of_type(field, *type, kind, values, depth + 1));
     seen_ = inner.seen_;
     if (own.columns.size() != 1)
-      column.refused = "dictionaries of structs or of lists of texts";
+      column.refused = "dictionaries of structs or of lists of strings";
     else if (!own.columns[0].refused.empty())
       column.refused = own.columns[0].refused;
     else
@@ -373,7 +375,7 @@ class Walk {
   Layout* out_;
   int version_;
   size_t seen_ = 0;
-  std::vector<NodeAt> parents_;  // the structs around the field that is read
+  std::vector<NodeAt> parents_;  // the structs around the current field
 };
 
 }  // namespace
@@ -385,7 +387,8 @@ TensorSpec Column::spec() const {
 
 Result<Layout> read_layout(const FlatTable& schema, int version) {
   HEADRACE_ASSIGN(const auto endianness, schema.number<int16_t>(0, 0));
-  if (endianness != 0) return Status(Code::unavailable, "wants little-endian numbers, got big-endian ones");
+  if (endianness != 0)
+    return Status(Code::unavailable, "expected little-endian numbers, got big-endian ones");
   HEADRACE_ASSIGN(const auto fields, schema.vector(1, 4));
   Layout out;
   HEADRACE_TRY(Walk(&out, version).fields(schema, fields, "", 0));
@@ -396,7 +399,7 @@ Value written_about(const FlatTable& schema) { return own_object(schema, kOfSche
 
 namespace {
 
-// Of those that are served.
+// Names of the columns that can be read.
 std::vector<std::string_view> served_names(const Layout& layout) {
   std::vector<std::string_view> out;
   for (const Column& column : layout.columns)
@@ -413,11 +416,11 @@ Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vect
   const std::vector<std::string_view> served = served_names(layout);
   const auto choose = [&](const Column& column) -> Status {
     if (!column.refused.empty())
-      return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
-                                           "); choose others with columns=: " +
+      return Status(Code::unavailable, "cannot read column '" + column.name + "' (" + column.refused +
+                                           "); select others with columns=: " +
                                            (served.empty() ? "there is none" : first_names(served)));
     if (!seen.insert(column.name).second)
-      return invalid("wants each column once, got '" + column.name + "' twice");
+      return invalid("expected each column once, got '" + column.name + "' twice");
     chosen.push_back(column);
     return {};
   };
@@ -439,7 +442,7 @@ Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vect
     }
     if (!found) return invalid(no_such_column(name, served));
   }
-  if (chosen.empty()) return corrupt("wants at least one column, got none");
+  if (chosen.empty()) return corrupt("expected at least one column, got none");
   return chosen;
 }
 

@@ -1,4 +1,4 @@
-// The columns of Arrow data as this reader serves them: each with the places of its nodes and buffers in
+// The columns of Arrow data as this reader reads them, each with the positions of its nodes and buffers in
 // every record batch. Pure functions on metadata bytes.
 #pragma once
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace headrace::arrow {
 
-// A buffer's place in a record batch. Columns of views have a number of buffers that each batch states, so
-// what lies behind them moves: by those of the first `views` such columns.
+// A buffer's index in a record batch. Columns of views have variadic buffers, whose number each batch
+// states, so later indices shift: by the variadic buffers of the first `views` such columns.
 struct BufferAt {
   uint32_t fixed = 0, views = 0;
   bool operator==(const BufferAt&) const = default;
 };
 
-// A node of a record batch (rows and nulls) with the bitmap that says which are null.
+// A node of a record batch (rows and nulls) with its validity bitmap.
 struct NodeAt {
   uint32_t node = 0;
   BufferAt validity;
@@ -27,31 +27,31 @@ struct NodeAt {
 
 struct Column {
   std::string name;     // "image/bytes": members of structs by their path
-  std::string refused;  // why its values are not served; empty when they are
-  // Of numbers that mean something else than themselves, as Arrow writes it: "timestamp[us, tz=UTC]"; of a
-  // list or a dictionary that of its values.
+  std::string refused;  // why its values cannot be read; empty when they can
+  // The Arrow type of numbers with a special meaning: "timestamp[us, tz=UTC]"; for a list or a dictionary,
+  // that of its values.
   std::string type = {};
 
-  DType dtype = DType::u8;   // as served
-  DType stored = DType::u8;  // as it lies there; another where values are widened
-  bool bits = false;         // booleans, eight a byte
+  DType dtype = DType::u8;   // as read
+  DType stored = DType::u8;  // as stored; differs where values are widened
+  bool bits = false;         // booleans, eight per byte
   Shape item;                // of a row, or of each item of a list
-  int offset_size = 0;       // 0: a value a row; 4 or 8: runs between offsets
+  int offset_size = 0;       // 0: one value per row; 4 or 8: runs between offsets
   BufferAt offsets, values;
-  // 16 bytes a row, in `offsets`: short runs lie in them, long ones in one of the buffers behind.
+  // 16 bytes a row, in `offsets`: short values are inline, long ones in one of the buffers behind.
   bool is_view = false;
-  // A list of texts is two columns: all of its texts one after the other, and how many bytes each has. Where
-  // they begin is said in 4 or 8 bytes; 0: it is no such list.
+  // A list of strings is two columns: all of its strings concatenated, and their lengths in bytes. Size of a
+  // string offset, 4 or 8; 0: not such a list.
   int text_size = 0;
   BufferAt texts;
   bool is_lengths = false;
 
-  std::vector<NodeAt> rows;       // the structs around it, then its own: a null in any is a null here
+  std::vector<NodeAt> rows;       // those of the structs around it, then its own: a null in any is a null
   std::optional<NodeAt> items;    // of a list: its values
-  std::vector<uint32_t> between;  // nodes of lists within lists: nulls there are refused
+  std::vector<uint32_t> between;  // nodes of nested lists: nulls there are refused
 
-  std::optional<int64_t> dictionary;                        // the values are places in it
-  std::shared_ptr<const std::vector<Column>> entries = {};  // the one column of its own batches
+  std::optional<int64_t> dictionary;                        // its id; the values are indices into it
+  std::shared_ptr<const std::vector<Column>> entries = {};  // the one column of its batches
 
   bool is_list() const { return offset_size != 0; }
   bool has_runs() const { return is_list() || is_view; }  // a row has any number of items
@@ -67,14 +67,14 @@ struct Layout {
 // From the table of Schema.fbs. `version` is the metadata's: 3 for V4, 4 for V5.
 Result<Layout> read_layout(const FlatTable& schema, int version);
 
-// What our writer was told of the data, {"classes": […]}: JSON in the schema's own metadata. Null when there
-// is none that can be read.
+// Metadata that our writer stored, {"classes": […]}: JSON in the schema's own metadata. Null when there is
+// none, or it cannot be parsed.
 Value written_about(const FlatTable& schema);
 inline constexpr char kAboutKey[] = "headrace";
 
-// These columns, in this order; all that are served when `names` is empty, and then `left_out` becomes the
-// names of the others. The name of a struct stands for its members. An error names a column that is not there
-// or not served.
+// These columns, in this order; when `names` is empty all that can be read, and `left_out` is set to the
+// names of the others. The name of a struct selects its members. An error names a column that is missing or
+// cannot be read.
 Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names,
                                            std::vector<std::string>* left_out = nullptr);
 

@@ -25,7 +25,7 @@ bool has_nulls(const Column& column, const Batch& batch) {
          (column.items && !none_in(column.items->node));
 }
 
-// Part of a buffer, inside the body; no bytes at all when it is not there.
+// Part of a buffer, inside the body; no bytes at all when it is outside.
 Bytes part_of(const Batch& batch, const Bytes& body, BufferAt at, uint64_t offset, uint64_t length) {
   const auto buffer = batch.buffer(at);
   if (!buffer.ok()) return {};

@@ -19,13 +19,13 @@ BufferPtr copy_of(std::string_view text) {
 Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema, Value& about) {
   HEADRACE_ASSIGN(const Message message, Message::read(std::as_bytes(std::span(schema))));
   if (message.kind != Message::schema)
-    return corrupt("wants a schema, got message " + std::to_string(message.kind));
+    return corrupt("expected a schema, got message type " + std::to_string(message.kind));
   HEADRACE_ASSIGN(Layout layout, read_layout(message.header, message.version));
   about = written_about(message.header);
   return std::make_shared<const Layout>(std::move(layout));
 }
 
-// Whether the entries of their dictionary are the same to both.
+// Whether both read the entries of their dictionary the same way.
 bool reads_alike(const Column& a, const Column& b) {
   if (!a.entries || !b.entries) return !a.entries && !b.entries;
   const Column &first = a.entries->front(), &second = b.entries->front();
@@ -44,8 +44,8 @@ Result<ValuesPtr> read_dictionary(const BufferPtr& bytes, const Message& message
   return std::make_shared<const Values>(std::move(values[0]));
 }
 
-// Those that chosen columns use. One that grows or changes on the way is refused: rows before and after would
-// differ.
+// The dictionaries that chosen columns use. One that grows or changes within the file is refused: rows
+// before and after would differ.
 Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
                                        const std::vector<Column>& columns) {
   Dictionaries out;
@@ -53,18 +53,18 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
     const BufferPtr bytes = copy_of(text);
     HEADRACE_ASSIGN(const Message message, Message::read(bytes->bytes()));
     if (message.kind != Message::dictionary)
-      return corrupt("wants a dictionary, got message " + std::to_string(message.kind));
+      return corrupt("expected a dictionary, got message type " + std::to_string(message.kind));
     HEADRACE_ASSIGN(const DictionaryMessage about, dictionary_of(message));
     const auto uses = [&](const Column& column) { return column.dictionary == about.id; };
     const auto user = std::ranges::find_if(columns, uses);
     if (user == columns.end()) continue;
     for (const Column& column : columns)
       if (uses(column) && !reads_alike(column, *user))
-        return corrupt("wants one type in dictionary " + std::to_string(about.id) + ", of which columns '" +
-                       user->name + "' and '" + column.name + "' say two");
+        return corrupt("expected one type in dictionary " + std::to_string(about.id) + ", but columns '" +
+                       user->name + "' and '" + column.name + "' have different ones");
     if (about.is_delta || out.contains(about.id))
-      return Status(Code::unavailable, "cannot serve column '" + user->name + "', whose dictionary " +
-                                           (about.is_delta ? "grows" : "changes") + " on the way");
+      return Status(Code::unavailable, "cannot read column '" + user->name + "', whose dictionary " +
+                                           (about.is_delta ? "grows" : "changes") + " within the file");
     HEADRACE_ASSIGN(out[about.id], read_dictionary(bytes, message, *user));
   }
   for (const Column& column : columns)  // a file without rows may have none
@@ -72,7 +72,7 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
   return out;
 }
 
-// The columns of a further file, in the order of the first one's.
+// The columns of a further file, in the order of the first file.
 Result<std::vector<Column>> columns_like(const Layout& layout, const std::vector<Column>& first,
                                          const std::vector<std::string>& names) {
   HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(layout, names));
@@ -89,7 +89,8 @@ class Making {
 
   Status add(const SourceFile& file, FileIndex index) {
     HEADRACE_ASSIGN(Contents contents, unpack(index));
-    if (!is_in_order(index, file.size)) return corrupt("wants record batches in order and inside the file");
+    if (!is_in_order(index, file.size))
+      return corrupt("expected record batches in order and inside the file");
     if (out_->files.empty() || contents.schema != schema_) HEADRACE_TRY(read_schema(contents.schema));
     HEADRACE_ASSIGN(Dictionaries dictionaries, read_dictionaries(contents.dictionaries, *columns_));
     contents.schema.clear();
@@ -122,7 +123,7 @@ class Making {
 
   Table* out_;
   const std::vector<std::string>& names_;
-  std::string schema_;  // of the file before
+  std::string schema_;  // of the previous file
   std::shared_ptr<const Layout> layout_;
   std::shared_ptr<const std::vector<Column>> columns_;
 };

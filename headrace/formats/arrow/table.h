@@ -1,4 +1,4 @@
-// All files of a source together: which columns, and where each row lies.
+// All files of a source: the chosen columns, and the location of each row.
 #pragma once
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ struct TableFile {
   Dictionaries dictionaries;
 };
 
-// What is read at once: a batch, or some rows of a large one.
+// A unit of reading: a batch, or some rows of a large one.
 struct Group {
   size_t file = 0;
   uint64_t batch = 0;
@@ -28,13 +28,13 @@ struct Group {
 
 struct Table {
   std::vector<TableFile> files;
-  std::vector<uint64_t> first;  // rows in the files before; the number of all at its end
+  std::vector<uint64_t> first;  // rows in the files before; the total at its end
   Schema schema;
   uint64_t row_bytes = 0;                     // of the chosen columns, when all have a fixed size
   std::vector<Nulls> nulls;                   // of each column
-  Value about;                                // written_about() the first file
+  Value about;                                // written_about() of the first file
   std::vector<std::string> left_out_columns;  // of the first file; empty when columns were chosen
-  std::shared_ptr<const Table> whole;         // whose dictionaries these are, where it has fewer columns
+  std::shared_ptr<const Table> whole;         // owner of the dictionaries, where this has fewer columns
 
   Group group_of(uint64_t row) const;  // REQUIRES: row < first.back()
   uint64_t first_row(const Group& group) const {
@@ -43,14 +43,14 @@ struct Table {
   }
 };
 
-// The files' schemas read, the columns chosen, the dictionaries unpacked. An error names the file.
+// Parses the files' schemas, selects the columns, reads the dictionaries. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
                          const std::vector<std::string>& columns, const NullRules& nulls);
 
-// The same rows with these of its columns alone.
+// The same rows with only these of its columns.
 Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields);
 
-// The rows as samples. `format`: whose source it is.
+// The rows as samples. `format`: the name of the source's format.
 SourcePtr table_source(std::string format, const OpenRequest& request, Table table);
 
 }  // namespace headrace::arrow

@@ -1,10 +1,10 @@
-// What the types of columns are called in the metadata.
+// Type ids and extension names in the metadata.
 #pragma once
 #include <cstdint>
 
 namespace headrace::arrow {
 
-// Keys of a field's own metadata: its type has another meaning to those who know that extension.
+// Keys of a field's own metadata that give its type another meaning to readers of that extension.
 inline constexpr char kExtensionName[] = "ARROW:extension:name";
 inline constexpr char kExtensionMetadata[] = "ARROW:extension:metadata";
 inline constexpr char kTensorExtension[] = "arrow.fixed_shape_tensor";

@@ -7,7 +7,7 @@ namespace headrace::arrow {
 namespace {
 
 Status null_value(const Values& values, std::string_view what, bool may_be_nan) {
-  return Status(Code::corrupt, "wants " + std::string(what) + " in column '" + std::string(values.name) +
+  return Status(Code::corrupt, "expected " + std::string(what) + " in column '" + std::string(values.name) +
                                    "', got null" + null_is_read(may_be_nan));
 }
 
@@ -22,7 +22,7 @@ bool is_number(const Values& values) {
   return values.offset_size == 0 && !values.is_view && is_float(values.dtype);
 }
 
-// Zeros or NaNs, an empty run, or what a null means to the dictionary's values.
+// Zeros or NaNs, an empty value, or the null of the dictionary's values.
 Tensor null_of(const Values& values, Nulls nulls) {
   if (values.dictionary) return null_of(*values.dictionary, nulls);
   Tensor out{nullptr, 0, values.dtype, shape_of(values, 0), nullptr};
@@ -41,7 +41,8 @@ Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& 
   for (uint64_t i = 0; i < count; ++i) {
     if (values.items_present[first + i]) continue;
     if (nulls == Nulls::error)
-      return null_value(values, values.of_texts ? "texts only" : "numbers only", is_float(values.dtype));
+      return null_value(values, values.of_texts ? "strings without nulls" : "numbers without nulls",
+                        is_float(values.dtype));
     if (!copy) {
       copy = HeapBuffer::make(count * size);
       std::memcpy(copy->mutable_data(), out.buffer->data() + out.offset, count * size);
@@ -53,7 +54,7 @@ Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& 
   return {};
 }
 
-// Texts of a list that are null: refused, or left out, whatever lies in their place.
+// Null strings of a list: refused, or removed, whatever bytes are stored for them.
 Status without_null_texts(const Values& values, uint64_t row, Nulls nulls, Tensor& out) {
   const auto list = [&](uint64_t i) {
     return offset_in(values.lists, values.list_size, i) - offset_in(values.lists, values.list_size, 0);
@@ -62,7 +63,8 @@ Status without_null_texts(const Values& values, uint64_t row, Nulls nulls, Tenso
   const uint64_t first = list(row), behind = list(row + 1);
   uint64_t kept = 0;
   for (uint64_t i = first; i < behind; ++i) {
-    if (!values.items_present[i] && nulls == Nulls::error) return null_value(values, "texts only", false);
+    if (!values.items_present[i] && nulls == Nulls::error)
+      return null_value(values, "strings without nulls", false);
     kept += values.items_present[i] ? begin(i + 1) - begin(i) : 0;
   }
   if (kept == out.view().size_bytes()) return {};
@@ -77,7 +79,7 @@ Status without_null_texts(const Values& values, uint64_t row, Nulls nulls, Tenso
   return {};
 }
 
-// A place in a dictionary; a negative one becomes too large.
+// A dictionary index; a negative one becomes too large.
 uint64_t place_in_dictionary(const Tensor& tensor) {
   const std::byte* at = tensor.buffer->data() + tensor.offset;
   switch (tensor.dtype) {
@@ -91,7 +93,7 @@ uint64_t place_in_dictionary(const Tensor& tensor) {
   }
 }
 
-// Where a view leads is checked where it is followed.
+// A view is checked when it is followed.
 Status run_of_view(const Values& values, uint64_t row, Tensor& out) {
   const View16 view = values.view(row);
   const auto length = static_cast<uint64_t>(view.length);
@@ -107,7 +109,7 @@ Status run_of_view(const Values& values, uint64_t row, Tensor& out) {
                         begin >= values.behind[buffer].begin &&
                         within(begin - values.behind[buffer].begin, length, values.behind[buffer].bytes.size);
   if (!is_there)
-    return corrupt("wants a view inside its buffer in column '" + std::string(values.name) + "'");
+    return corrupt("expected a view inside its buffer in column '" + std::string(values.name) + "'");
   const Values::Behind& behind = values.behind[buffer];
   out = {behind.bytes.buffer, behind.bytes.offset + (begin - behind.begin), values.dtype, shape, nullptr};
   return {};
@@ -136,8 +138,9 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   if (!dictionary) return {};
   const uint64_t place = place_in_dictionary(out);
   if (place >= dictionary->count)
-    return corrupt("wants a place in the dictionary of column '" + std::string(name) + "' below " +
-                   std::to_string(dictionary->count) + ", got " + std::to_string(place));
+    return corrupt("expected an index below " + std::to_string(dictionary->count) +
+                   " into the dictionary of column '" + std::string(name) + "', got " +
+                   std::to_string(place));
   return dictionary->at(place, nulls, out);
 }
 

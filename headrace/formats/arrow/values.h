@@ -14,7 +14,7 @@ namespace headrace::arrow {
 // Some bits of a bitmap; all are set when there is none.
 struct Bits {
   Bytes bytes;
-  uint64_t shift = 0;  // the first of them
+  uint64_t shift = 0;  // position of the first bit
   bool operator[](uint64_t i) const {
     if (!bytes.buffer) return true;
     const uint64_t at = shift + i;
@@ -22,29 +22,29 @@ struct Bits {
   }
 };
 
-// Of several, each of 4 or 8 bytes.
+// Offset i, each of 4 or 8 bytes.
 inline uint64_t offset_in(const Bytes& offsets, int size, uint64_t i) {
   const std::byte* at = offsets.data() + i * static_cast<uint64_t>(size);
   return size == 8 ? load<uint64_t>(at) : load<uint32_t>(at);
 }
 
-// The 16 bytes of a row: up to 12 of its own follow the length, else four that it begins with, and where all
-// are.
+// The 16 bytes of a row: its length, then up to 12 bytes inline, else the first four bytes and the place of
+// all of them.
 struct View16 {
   int32_t length = 0, prefix = 0, buffer = 0, offset = 0;
   bool is_short() const { return length <= 12; }
 };
 static_assert(sizeof(View16) == 16);
-inline constexpr uint64_t kShortRun = 4;  // where it begins
+inline constexpr uint64_t kShortRun = 4;  // where inline bytes begin
 
 struct Values;
 using ValuesPtr = std::shared_ptr<const Values>;
-using Dictionaries = std::map<int64_t, ValuesPtr>;  // by the id that columns name
+using Dictionaries = std::map<int64_t, ValuesPtr>;  // by the id in columns
 
-// At a constant distance, runs between offsets, or runs that views tell of. Filled by a RowsReader, which
-// checks that all bytes are there; not changed after.
+// Values at a constant stride, runs between offsets, or runs that views refer to. Filled by a RowsReader,
+// which checks that all bytes are available; not changed afterwards.
 struct Values {
-  std::string_view name;  // of the column, which outlives this
+  std::string_view name;  // the column's, which outlives this
   DType dtype = DType::u8;
   Shape item;  // of a row, or of each item of a run
   uint64_t items_each = 1;
@@ -54,12 +54,12 @@ struct Values {
   Bytes offsets, data;
   std::vector<Bits> present;  // of rows: its own and those of the structs around it
   Bits items_present;
-  bool of_texts = false;  // texts of lists, or their lengths
-  // Of texts of lists of which some are null: which texts each row has, and where each text begins.
+  bool of_texts = false;  // strings of lists, or their lengths
+  // For lists with null strings: the offsets of each row's strings, and of each string's bytes.
   Bytes lists, texts;
   int list_size = 0, text_size = 0;
-  ValuesPtr dictionary;  // these values are places in it
-  // Of views: 16 bytes for each row, and of each buffer behind them what these rows have.
+  ValuesPtr dictionary;  // these values are indices into it
+  // For views: 16 bytes per row, and the part of each buffer behind them that these rows use.
   struct Behind {
     uint64_t begin = 0;  // in the buffer
     Bytes bytes;
@@ -67,11 +67,11 @@ struct Values {
   bool is_view = false;
   Bytes views;
   std::vector<Behind> behind;
-  size_t held = 0;  // memory made beside the buffers that were given
+  size_t held = 0;  // memory allocated in addition to the given buffers
 
   // Shares the bytes. REQUIRES: row < count.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
-  // Whether rows are copies of row_bytes() bytes one after the other.
+  // Whether rows are contiguous, of row_bytes() bytes each.
   bool is_plain() const {
     return offset_size == 0 && !is_view && present.empty() && !items_present.bytes.buffer && !dictionary;
   }

@@ -1,4 +1,4 @@
-// FFCV's .beton: see README.md beside this file.
+// FFCV's .beton: see README.md.
 #include <algorithm>
 
 #include "headrace/formats/beton/put_mapped.h"
@@ -13,12 +13,12 @@ using beton::BetonTable;
 using beton::find_fields;
 using beton::Whereabouts;
 
-// The fields of a sample whose bytes lie at `at` in the buffer.
+// The fields of a sample whose bytes begin at `at` in the buffer.
 Status read_whole(const BetonTable& table, uint64_t sample, const BufferPtr& bytes, size_t at,
                   std::vector<Tensor>& fields) {
   Whereabouts where;
   HEADRACE_TRY(find_fields(table, sample, where));
-  if (!where.stand_together) return internal_error("beton: wants a sample whose fields stand together");
+  if (!where.stand_together) return internal_error("beton: expected a sample whose fields are adjacent");
   fields.resize(where.fields.size());
   for (size_t i = 0; i < fields.size(); ++i) {
     const RecordExtent& extent = where.fields[i];
@@ -32,7 +32,7 @@ class BetonSample final : public Block {
  public:
   explicit BetonSample(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row != 0) return invalid("beton: wants row 0 of a sample, got " + std::to_string(row));
+    if (row != 0) return invalid("beton: expected row 0 of a sample, got " + std::to_string(row));
     fields = fields_;
     return {};
   }
@@ -51,7 +51,7 @@ class BetonSamples final : public Block {
         bytes_(std::move(bytes)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= samples_.size())
-      return invalid("beton: wants a row below " + std::to_string(samples_.size()) + ", got " +
+      return invalid("beton: expected a row below " + std::to_string(samples_.size()) + ", got " +
                      std::to_string(row));
     return read_whole(*table_, samples_[row], bytes_, at_[row], fields);
   }
@@ -137,7 +137,8 @@ class BetonSource final : public Source {
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {
-    return files_fingerprint("beton " + schema_.text(), {table_->file}, std::vector{table_->num_samples});
+    return files_fingerprint("beton " + schema_.stable_text(), {table_->file},
+                             std::vector{table_->num_samples});
   }
 
  private:
@@ -147,7 +148,7 @@ class BetonSource final : public Source {
   bool may_be_put_;
 };
 
-// Header, fields, then the records of samples and the table of allocations.
+// Reads header and fields, then the records of samples and the table of allocations.
 class OpenBeton final : public Opening<SourcePtr> {
  public:
   OpenBeton(SourceFile file, Value description, bool auto_images)
@@ -179,9 +180,9 @@ class OpenBeton final : public Opening<SourcePtr> {
     HEADRACE_ASSIGN(layout_, BetonLayout::parse(bytes));
     const uint64_t begin = header_.records();
     if (header_.num_samples > (header_.table - begin) / layout_.record)
-      return corrupt("wants " + std::to_string(header_.num_samples) + " records of " +
+      return corrupt("expected " + std::to_string(header_.num_samples) + " records of " +
                      std::to_string(layout_.record) + " bytes from byte " + std::to_string(begin) +
-                     " on, the table of allocations begins at byte " + std::to_string(header_.table));
+                     " on, but the table of allocations begins at byte " + std::to_string(header_.table));
     return ask(Stage::tables, {{0, begin, header_.num_samples * layout_.record},
                                {0, header_.table, file_.size - header_.table}});
   }
@@ -206,10 +207,10 @@ int recognise(const Probe& probe) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (path.listing) return invalid("wants a file, got a folder");
+  if (path.listing) return invalid("expected a file, got a folder");
   HEADRACE_ASSIGN(const std::string images, request.text("images", "auto"));
   if (images != "auto" && images != "encoded")
-    return invalid("images wants \"auto\" or \"encoded\", got \"" + images + "\"");
+    return invalid("images must be \"auto\" or \"encoded\", got \"" + images + "\"");
   auto opening = std::make_unique<OpenBeton>(SourceFile{path.path, path.info.size, path.info.mtime_ns},
                                              describe_opening("beton", request), images == "auto");
   return SourceOpening{std::move(opening), [name = path.path](uint64_t) { return name; }};
@@ -217,11 +218,21 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "beton",
-    .doc = "FFCV's .beton files: images as files or as pixels, numbers, bytes, arrays and JSON.",
-    .options = {{"images", "str",
-                 "\"auto\": pixels where all images of a field are stored so, else image files; \"encoded\": "
-                 "image files always. Stored pixels are BMP files then.",
+    .doc = "A .beton file of FFCV: images as files or as pixels, numbers, bytes, arrays and JSON.",
+    .fields =
+        "those of the file. Numbers are float64 and int64, JSON is str, arrays are as stored. Images stored "
+        "as JPEG are bytes for `ops.decode_image`; if all are stored as pixels, they are uint8 (h, w, 3).",
+    .path = "The file.",
+    .options = {{"images", "Literal[\"auto\", \"encoded\"]",
+                 "\"auto\" gives pixels if all images of a field are stored as pixels; \"encoded\" always "
+                 "gives bytes: pixels then become BMP files, which `ops.decode_image` decodes to the same "
+                 "pixels. This also happens with \"auto\" if a field has both kinds (\"proportion\").",
                  "auto"}},
+    .raises =
+        {{"CorruptSample",
+          "a field is outside the file, or an image has no allocation. The message has file and sample."},
+         {"NotImplementedError", "the file has fields of torch tensors, or of a user-defined class."}},
+    .example = "hr.read_beton(\"imagenet_train.beton\")",
     .recognise = recognise,
     .open = open,
 });

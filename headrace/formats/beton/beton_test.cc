@@ -10,14 +10,14 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string text_of(const Tensor& field) {
   const auto bytes = field.view().bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Images of 3 x 2 pixels, of which those whose letter is R are pixels.
+// Images of 3 x 2 pixels; those with the letter R are stored as pixels.
 BetonTestFile images_of(const std::string& kinds) {
   BetonTestFile file;
   file.fields = {beton_field(2, "image")};
@@ -54,13 +54,13 @@ TEST(Beton, ImagesArePixelsWhereAllAreStoredSo) {
   MemoryStore store;
   Value encoded;
   encoded.set("images", "encoded");
-  EXPECT_EQ((*opened(store, images_of("RR").bytes()))->schema().text(), "image: u8 (2, 3, 3)");
+  EXPECT_EQ((*opened(store, images_of("RR").bytes()))->schema().text(), "image: uint8 (2, 3, 3)");
   EXPECT_EQ((*opened(store, images_of("JJ").bytes()))->schema().text(), "image: bytes");
   EXPECT_EQ((*opened(store, images_of("RJ").bytes()))->schema().text(), "image: bytes");
   EXPECT_EQ((*opened(store, images_of("RR").bytes(), encoded))->schema().text(), "image: bytes");
   BetonTestFile other = images_of("RR");
   other.records.replace(13, 5, beton_image_slot(true, 2, 3, 0).substr(0, 5));
-  EXPECT_EQ((*opened(store, other.bytes()))->schema().text(), "image: u8 (?, ?, 3)");
+  EXPECT_EQ((*opened(store, other.bytes()))->schema().text(), "image: uint8 (?, ?, 3)");
 }
 
 TEST(Beton, StoredPixelsAmongFilesAreABmpOfThem) {
@@ -81,37 +81,38 @@ TEST(Beton, StoredPixelsAmongFilesAreABmpOfThem) {
 TEST(Beton, WhatIsNotReadIsRefusedByItsName) {
   BetonTestFile file = images_of("J");
   file.fields = {beton_field(6, "mask")};
-  EXPECT_THAT(failure(file.bytes()), HasSubstr("field 'mask' wants a float, an int"));
+  EXPECT_THAT(failure(file.bytes()), HasSubstr("field 'mask': expected a float, an int"));
   file.fields = {beton_field(255, "own")};
   EXPECT_THAT(failure(file.bytes()), HasSubstr("a field of the user's own class"));
   file.fields = {beton_field(4, "x", beton_array_args({2}, R"([["", ">f4"]])"))};
-  EXPECT_THAT(failure(file.bytes()), HasSubstr("wants an array of little-endian numbers"));
+  EXPECT_THAT(failure(file.bytes()), HasSubstr("expected an array of little-endian numbers"));
 }
 
 TEST(Beton, NumbersAreCheckedAgainstTheFile) {
   const std::string good = images_of("RJ").bytes();
   EXPECT_EQ(failure(good), "read");
-  EXPECT_THAT(failure(with(good, 0, uint16_t{3})), HasSubstr("wants version 2 at byte 0, got 3"));
-  EXPECT_THAT(failure(with(good, 4, uint32_t{4097})), HasSubstr("wants pages of a power of two"));
-  EXPECT_THAT(failure(with(good, 8, ~uint64_t{0})), HasSubstr("samples in a file of"));
-  EXPECT_THAT(failure(with(good, 8, uint64_t{60})), HasSubstr("wants 60 records of 13 bytes"));
-  EXPECT_THAT(failure(with(good, 16, uint64_t{8})), HasSubstr("wants a table of allocations from byte 8"));
+  EXPECT_THAT(failure(with(good, 0, uint16_t{3})), HasSubstr("expected version 2 at byte 0, got 3"));
+  EXPECT_THAT(failure(with(good, 4, uint32_t{4097})),
+              HasSubstr("expected a page size that is a power of two"));
+  EXPECT_THAT(failure(with(good, 8, ~uint64_t{0})), HasSubstr("samples do not fit into a file of"));
+  EXPECT_THAT(failure(with(good, 8, uint64_t{60})), HasSubstr("expected 60 records of 13 bytes"));
+  EXPECT_THAT(failure(with(good, 16, uint64_t{8})), HasSubstr("expected a table of allocations from byte 8"));
   const size_t record = 24 + 1041;
   EXPECT_THAT(failure(with(good, record + 1, uint16_t{500})),
-              HasSubstr("of sample 0 wants 3000 bytes of pixels, got 18"));
+              HasSubstr("of sample 0: expected 3000 bytes of pixels, got 18"));
   EXPECT_THAT(failure(with(good, record + 5, uint64_t{7})),
-              HasSubstr("wants an allocation at byte 7, the table has none"));
+              HasSubstr("expected an allocation at byte 7, but the table has none"));
   const size_t table = good.size() - 2 * 24;
   std::string beyond = with(good, record + 5, ~uint64_t{0} - 4);
   beyond = with(beyond, table + 8, ~uint64_t{0} - 4);
-  EXPECT_THAT(failure(beyond), HasSubstr("wants 18 bytes at byte 18446744073709551611, the file has"));
+  EXPECT_THAT(failure(beyond), HasSubstr("expected 18 bytes at byte 18446744073709551611, but the file has"));
 }
 
 TEST(Beton, ArraysThatOverflowAreRefused) {
   BetonTestFile file = images_of("J");
   const uint64_t many = uint64_t{1} << 32;
   file.fields = {beton_field(4, "x", beton_array_args({many, many, many}, "\"<f8\""))};
-  EXPECT_THAT(failure(file.bytes()), HasSubstr("wants an array of at most 2 GiB"));
+  EXPECT_THAT(failure(file.bytes()), HasSubstr("expected an array of at most 2 GiB"));
   file.fields = {beton_field(4, "x", beton_array_args({many + 1}, "\"<f8\""))};
   EXPECT_THAT(failure(file.bytes()), HasSubstr("at most 8 dimensions below 2^32"));
 }

@@ -1,4 +1,4 @@
-// The header of a .beton: its fields, and where each stands in the record that every sample has. Pure.
+// The header of a .beton: its fields, and the position of each in a sample's record. Pure.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -33,7 +33,7 @@ struct BetonLayout {
   static Result<BetonLayout> parse(std::span<const std::byte> bytes);
 };
 
-// What a record says of a field that lies elsewhere.
+// The entry in a record for an image stored elsewhere.
 struct BetonImage {
   bool is_raw = false;
   uint16_t width = 0, height = 0;

@@ -8,9 +8,9 @@ namespace {
 
 using Kind = BetonField::Kind;
 
-constexpr size_t kAtOnce = 64;  // samples whose place is known before the first is put
+constexpr size_t kAtOnce = 64;  // samples that are located before the first is put
 
-// False where it is not to be had so.
+// False if the field cannot be put this way.
 bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text bytes, size_t n,
                MappedBytes& mapped, const FieldPlace& to) {
   const BetonField& field = table.layout.fields[index];
@@ -24,7 +24,7 @@ bool put_field(const BetonTable& table, uint64_t sample, size_t index, Text byte
     return true;
   }
   if (!to.texts || (field.kind == Kind::image && beton_image(slot).is_raw)) return false;
-  // Who takes a str does not look whether it changed.
+  // A str is always copied: its consumers do not check whether the file changed.
   const auto kept = to.spec->dtype == DType::bytes ? mapped.keep_value(bytes) : mapped.keep(bytes);
   if (!kept) return false;
   const bool ends_with_nul =
@@ -39,7 +39,7 @@ bool may_be_put(const BetonTable& table) {
   return std::ranges::none_of(table.layout.fields, [](const BetonField& field) {
     const bool is_of_any_bytes = field.kind == Kind::array && field.spec.dtype == DType::boolean;
     const bool is_large =
-        field.spec.is_static() && field.spec.size_bytes() >= kLeastMapped;  // quicker one by one
+        field.spec.is_static() && field.spec.size_bytes() >= kLeastMapped;  // faster one by one
     return is_of_any_bytes || is_large;
   });
 }

@@ -11,13 +11,13 @@ namespace headrace::beton {
 namespace {
 
 constexpr uint64_t kUnknown = ~uint64_t{0};
-constexpr uint64_t kMostBetween = 4096;  // bytes read for nothing between the fields of a sample
+constexpr uint64_t kMostBetween = 4096;  // unused bytes read between the fields of a sample
 
 struct Allocation {
   uint64_t pointer = 0, size = 0;
 };
 
-// Sorted by where they begin.
+// Sorted by pointer.
 std::vector<Allocation> allocations_of(std::span<const std::byte> bytes) {
   std::vector<Allocation> out(bytes.size() / 24);
   for (size_t i = 0; i < out.size(); ++i)
@@ -26,7 +26,7 @@ std::vector<Allocation> allocations_of(std::span<const std::byte> bytes) {
   return out;
 }
 
-// The pixels of raw images, and whether there are such and others.
+// How the images of a field are stored.
 struct Modes {
   bool any_raw = false, any_file = false, one_size = true;
   BetonImage first;
@@ -45,7 +45,7 @@ Modes modes_of(const BetonTable& table, const BetonField& field) {
 
 uint64_t pixel_bytes(const BetonImage& image) { return uint64_t{image.width} * image.height * 3; }
 
-// A BMP of 24 bits, its first row first: what any decoder takes, and gives back as it was.
+// A BMP of 24 bits, top row first: any decoder gives the same pixels back.
 Tensor bmp_of(const BetonImage& image, const std::byte* pixels) {
   constexpr size_t kHead = 54;
   const size_t row = size_t{image.width} * 3, padded = (row + 3) / 4 * 4,
@@ -104,26 +104,27 @@ Result<RecordExtent> BetonTable::extent(uint64_t sample, size_t index) const {
   const std::byte* at = slot(sample, field);
   RecordExtent out{load<uint64_t>(at), 0};
   const auto wrong = [&](const std::string& why) {
-    return corrupt("field " + in_quotes(field.name) + " of sample " + std::to_string(sample) + " " + why);
+    return corrupt("field " + in_quotes(field.name) + " of sample " + std::to_string(sample) + ": expected " +
+                   why);
   };
   switch (field.kind) {
     case BetonField::Kind::image: {
       const BetonImage image = beton_image(at);
       out = {image.pointer, sizes[index][sample]};
       if (out.length == kUnknown)
-        return wrong("wants an allocation at byte " + std::to_string(image.pointer) + ", the table has none");
+        return wrong("an allocation at byte " + std::to_string(image.pointer) + ", but the table has none");
       if (image.is_raw && out.length != pixel_bytes(image))
-        return wrong("wants " + std::to_string(pixel_bytes(image)) + " bytes of pixels, got " +
+        return wrong(std::to_string(pixel_bytes(image)) + " bytes of pixels, got " +
                      std::to_string(out.length));
       break;
     }
     case BetonField::Kind::array: out.length = field.spec.size_bytes(); break;
     default: out.length = load<uint64_t>(at + 8); break;
   }
-  if (out.length == 0) return RecordExtent{0, 0};  // what holds nothing may point anywhere
+  if (out.length == 0) return RecordExtent{0, 0};  // an empty value may point anywhere
   if (out.offset > file.size || out.length > file.size - out.offset)
-    return wrong("wants " + std::to_string(out.length) + " bytes at byte " + std::to_string(out.offset) +
-                 ", the file has " + std::to_string(file.size));
+    return wrong(std::to_string(out.length) + " bytes at byte " + std::to_string(out.offset) +
+                 ", but the file has " + std::to_string(file.size));
   return out;
 }
 

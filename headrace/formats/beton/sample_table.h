@@ -1,4 +1,4 @@
-// All that is kept of a .beton while it is read: its layout, the records of the samples, the sizes of images.
+// Everything kept in memory of a .beton: its layout, the records of the samples, the sizes of images.
 // Immutable; any thread.
 #pragma once
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace headrace::beton {
 
-// What an image field gives: the file that was stored, pixels, or files, BMP where pixels are stored.
+// What an image field gives: image files (BMP where pixels are stored), or pixels.
 enum class Images : uint8_t { files, pixels };
 
 struct BetonTable {
@@ -20,15 +20,15 @@ struct BetonTable {
   uint64_t num_samples = 0;
   BufferPtr records;
   std::vector<Images> images;                // of each field
-  std::vector<std::vector<uint64_t>> sizes;  // of each field: of each sample's image; none of other fields
+  std::vector<std::vector<uint64_t>> sizes;  // by field: of each sample's image; empty for other fields
 
-  // `auto_images`: pixels where all images of a field are pixels; else files always.
+  // `auto_images`: pixels if all images of a field are pixels; else always files.
   static Result<BetonTable> make(SourceFile file, BetonLayout layout, const BetonHeader& header,
                                  BufferPtr records, std::span<const std::byte> allocations, bool auto_images);
   Schema schema() const;
-  // Where the bytes of the field lie, as the record says; checked against the file. REQUIRES: is_pointed.
+  // Where the bytes of the field are according to the record; checked against the file. REQUIRES: is_pointed.
   Result<RecordExtent> extent(uint64_t sample, size_t field) const;
-  // The field of a sample; `bytes`: those of its extent, nothing for one that is not pointed.
+  // The field of a sample; `bytes`: those of its extent, nothing if it is not pointed.
   Result<Tensor> read(uint64_t sample, size_t field, const Record& bytes) const;
 
   const std::byte* slot(uint64_t sample, const BetonField& field) const {
@@ -36,13 +36,13 @@ struct BetonTable {
   }
 };
 
-// Where the fields of a sample lie in the file, and one extent that holds all of them.
+// Where the fields of a sample are in the file, and one extent with all of them.
 struct Whereabouts {
-  std::vector<RecordExtent> fields;  // nothing for one whose value stands in the sample's record
+  std::vector<RecordExtent> fields;  // empty for one whose value is in the sample's record
   RecordExtent all;
-  bool stand_together = false;  // else there is more between them than is worth reading
+  bool stand_together = false;  // else the gaps between them are too large to read
 };
-// `out` may be used for one sample after the other.
+// `out` may be reused for one sample after the other.
 Status find_fields(const BetonTable& table, uint64_t sample, Whereabouts& out);
 
 }  // namespace headrace::beton

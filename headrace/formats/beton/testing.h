@@ -32,7 +32,7 @@ struct BetonTestFile {
   };
   std::vector<Allocation> allocations;
 
-  // Small files keep no page's distance; nothing depends on it.
+  // Data begin right after the records and not at a page; nothing depends on it.
   static uint64_t data_begin(uint64_t fields, uint64_t records) { return 24 + fields * 1041 + records; }
 
   std::string bytes() const {

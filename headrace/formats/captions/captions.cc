@@ -1,4 +1,4 @@
-// Captions of Flickr8k and Flickr30k: see README.md beside this file.
+// Captions of Flickr8k and Flickr30k: see README.md.
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
@@ -15,9 +15,9 @@ namespace {
 struct CaptionSet {
   std::string path, root;  // of the list, of the images
   Captions captions;
-  std::vector<uint32_t> images;  // that the split has, in their order
+  std::vector<uint32_t> images;  // those of the split, in their order
   bool each_caption = false;
-  uint64_t missing = 0;  // names of the split that have no caption
+  uint64_t missing = 0;  // names in the split that have no caption
 
   std::string file(uint64_t image) const { return join_path(root, captions.images[image]); }
 };
@@ -46,7 +46,7 @@ class OpenCaptioned final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) {
       if (!is_below(set_->captions.images[image_]))
-        return corrupt("wants a name below the images' folder, got " +
+        return corrupt("expected a name below the images' folder, got " +
                        in_quotes(set_->captions.images[image_]));
       return Step<BlockPtr>(std::vector<Extent>{{image_, 0, kToEnd}});
     }
@@ -57,7 +57,7 @@ class OpenCaptioned final : public Opening<BlockPtr> {
     for (uint64_t i = set_->captions.first[image_]; i < set_->captions.first[image_ + 1]; ++i) {
       const std::string_view text = set_->captions.texts[i];
       if (utf8_prefix(text) < text.size())
-        return corrupt("wants captions in UTF-8, got another byte in caption " +
+        return corrupt("expected captions in UTF-8, got an invalid byte in caption " +
                        std::to_string(i - set_->captions.first[image_]));
       if (set_->each_caption) rows.push_back({text_tensor(text)});
       all += text;
@@ -109,7 +109,7 @@ class CaptionSource final : public Source {
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {
-    std::string text = "captions " + schema_.text() + ' ' + std::to_string(size());
+    std::string text = "captions " + schema_.stable_text() + ' ' + std::to_string(size());
     for (const uint32_t image : set_->images) text += '\0' + std::string(set_->captions.images[image]);
     return hash_text(text + hash_text(set_->captions.texts.text()));
   }
@@ -124,7 +124,7 @@ class CaptionSource final : public Source {
   std::shared_ptr<const CaptionSet> set_;
   Value description_;
   Schema schema_;
-  std::vector<uint64_t> first_;  // captions in the images before, where a sample is a caption
+  std::vector<uint64_t> first_;  // captions of earlier images, if a sample is a caption
 };
 
 // Reads the captions, and the list of a split.
@@ -149,9 +149,9 @@ class OpenCaptions final : public Opening<SourcePtr> {
       if (!has_split_ || wanted.contains(set_.captions.images[i]))
         set_.images.push_back(static_cast<uint32_t>(i));
     if (set_.images.empty())
-      return invalid(has_split_ ? "wants a split with names that have captions, got " +
-                                      std::to_string(wanted.size()) + " others"
-                                : "wants at least one caption, got none");
+      return invalid(has_split_ ? "expected a split with names that have captions, got " +
+                                      std::to_string(wanted.size()) + " other names"
+                                : "expected at least one caption, got none");
     if (has_split_) set_.missing = wanted.size() - set_.images.size();
     return Step<SourcePtr>(std::make_shared<CaptionSource>(
         std::make_shared<const CaptionSet>(std::move(set_)), std::move(description_)));
@@ -163,14 +163,14 @@ class OpenCaptions final : public Opening<SourcePtr> {
   Value description_;
 };
 
-// As archives of the data sets name them.
+// The names used in archives of the data sets.
 constexpr std::string_view kLists[] = {"captions.txt", "results.csv", "results_20130124.token",
                                        "Flickr8k.token.txt"};
 constexpr std::string_view kFolders[] = {
     "Flicker8k_Dataset", "Flickr8k_Dataset", "Flickr_8k_Dataset", "Images", "images",
     "flickr30k_images",  "flickr30k-images"};
 
-// The list in a folder that has one, and has nothing but images of it beside: "" else.
+// The list in a folder that has exactly one, next to nothing but its images; else "".
 std::string_view list_in(const Listing& listing) {
   std::string_view list;
   for (const std::string_view name : kLists)
@@ -189,26 +189,26 @@ std::string_view list_in(const Listing& listing) {
   return has_images ? list : std::string_view();
 }
 
-// A folder wins over one of classes, which it looks like.
+// Takes precedence over a folder of classes, which it resembles.
 int recognise(const Probe& probe) {
   if (probe.listing) return list_in(*probe.listing).empty() ? 0 : 70;
   return caption_form(probe.text()) == CaptionForm::none ? 0 : 85;
 }
 
-// Beside the list, or beside its folder.
+// Next to the list, or next to its folder.
 std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
   std::vector<std::string> out;
   const std::string folder = parent_of(path);
   for (const std::string& root : {folder, parent_of(folder)})
     for (const std::string_view name : kFolders) {
       const std::string images = join_path(root, name);
-      out.push_back(join_path(images, name));  // archives that were unpacked twice
+      out.push_back(join_path(images, name));  // archives that were unpacked into a folder of the same name
       out.push_back(images);
     }
   return out;
 }
 
-// The list of a folder, read as if it had been named.
+// The list of a folder, read as if it had been given.
 class OpenFolder final : public Opening<OtherData> {
  public:
   explicit OpenFolder(OtherData list) : list_(std::move(list)) {}
@@ -225,7 +225,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
   if (request.path().listing) {
     const std::string_view list = list_in(*request.path().listing);
     if (list.empty())
-      return invalid("wants a list of captions, or a folder of one, such as captions.txt, beside its images");
+      return invalid(
+          "expected a list of captions, such as captions.txt, or a folder with one next to its images");
     SourceOpening out;
     out.other = std::make_unique<OpenFolder>(OtherData{
         {join_path(path, list)}, "captions", request.options, [](SourcePtr source) { return source; }});
@@ -235,7 +236,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   set.path = path;
   HEADRACE_ASSIGN(const std::string each, request.text("each", "image"));
   if (each != "image" && each != "caption")
-    return invalid("each wants \"image\" or \"caption\", got \"" + each + "\"");
+    return invalid("each: expected \"image\" or \"caption\", got \"" + each + "\"");
   set.each_caption = each == "caption";
   HEADRACE_ASSIGN(set.root,
                   request.text("images", request.folders.empty() ? parent_of(path) : request.folders[0]));
@@ -249,14 +250,24 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "captions",
-    .doc = "Images with captions as Flickr8k and Flickr30k list them.",
-    .options = {{"images", "str | None",
-                 "Folder of the images; found beside the list under the names it has there when not given.",
-                 Value()},
-                {"split", "str | None",
-                 "A file of image names, one a line, relative to the list's folder; all when not given.",
-                 Value()},
-                {"each", "Literal[\"image\", \"caption\"]", "What a sample is.", "image"}},
+    .doc = "Images with captions, in the formats of Flickr8k and Flickr30k.",
+    .fields = "`image` (encoded, bytes) and `captions`, `{\"values\": str, \"lengths\": int64 (n,)}`: the "
+              "concatenated strings, and the length of each in bytes of UTF-8.",
+    .path = "Lines of `x.jpg#0`, a tab and a caption; or a table with the header `image_name| "
+            "comment_number| comment` or `image,caption`.",
+    .options =
+        {{"images", "str | None",
+          "Folder of the images; when not given, the folder next to the list that has the name used in the "
+          "archives, else the folder of the list."},
+         {"split", "str | None",
+          "A file of image names, one per line; its path is relative to the folder of the list. All images "
+          "when not given."},
+         {"each", "Literal[\"image\", \"caption\"]",
+          "What a sample is: an \"image\", or a \"caption\" with its image and the field `caption` (str).",
+          "image"}},
+    .raises = {{"CorruptSample", "a line has another format. The message has file and line."},
+               {"ValueError", "no image of the split has a caption."}},
+    .example = "hr.read_captions(\"Flickr8k.token.txt\", split=\"Flickr_8k.trainImages.txt\")",
     .recognise = recognise,
     .folders = folders,
     .open = open,

@@ -35,12 +35,12 @@ TEST(Captions, ComeInThreeForms) {
 }
 
 TEST(Captions, WhatIsNoneIsNamed) {
-  EXPECT_THAT(said("plain text")[0], HasSubstr("wants lines \"x.jpg#0\", a tab and a caption"));
+  EXPECT_THAT(said("plain text")[0], HasSubstr("expected lines \"x.jpg#0\", a tab and a caption"));
   EXPECT_EQ(said("a.jpg#0\tx\nb.jpg 1 y")[0],
-            "line 2: wants name#number, a tab and a caption, got 'b.jpg 1 y'");
-  EXPECT_THAT(said("image,caption\na.jpg,\"x\" y\"")[0], HasSubstr("line 2: wants name,caption"));
-  EXPECT_THAT(said("image,caption\n\t,x")[0], HasSubstr("line 2: wants name,caption"));
-  EXPECT_THAT(said(std::string_view("a.jpg#0\tx\0", 10))[0], HasSubstr("line 1: wants"));
+            "line 2: expected name#number, a tab and a caption, got 'b.jpg 1 y'");
+  EXPECT_THAT(said("image,caption\na.jpg,\"x\" y\"")[0], HasSubstr("line 2: expected name,caption"));
+  EXPECT_THAT(said("image,caption\n\t,x")[0], HasSubstr("line 2: expected name,caption"));
+  EXPECT_THAT(said(std::string_view("a.jpg#0\tx\0", 10))[0], HasSubstr("line 1: expected"));
 }
 
 TEST(Captions, OfAFolderThatHasAListAndItsImages) {
@@ -51,10 +51,10 @@ TEST(Captions, OfAFolderThatHasAListAndItsImages) {
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ((*source)->schema().text(), "image: bytes, caption: str");
   EXPECT_EQ((*source)->size(), 2u);
-  store.add("f/dogs/c.jpg", "C");  // folders of classes that a text file lies beside
-  EXPECT_EQ((*open_source(store, "f"))->schema().text(), "image: bytes, label: i64 ()");
+  store.add("f/dogs/c.jpg", "C");  // folders of classes, next to a text file
+  EXPECT_EQ((*open_source(store, "f"))->schema().text(), "image: bytes, label: int64 ()");
   EXPECT_THAT(std::string(open_source(store, "f", "captions").status().text()),
-              HasSubstr("wants a list of captions, or a folder of one"));
+              HasSubstr("expected a list of captions, such as captions.txt, or a folder with one"));
 }
 
 TEST(Captions, BelongToImagesBesideThem) {
@@ -64,13 +64,13 @@ TEST(Captions, BelongToImagesBesideThem) {
   store.add("f/Flicker8k_Dataset/a.jpg", "A"), store.add("f/Flicker8k_Dataset/b.jpg", "B");
   const auto source = open_source(store, "f/text/tokens.txt");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, captions/values: str, captions/lengths: i64 (?)");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, captions/values: str, captions/lengths: int64 (?)");
   EXPECT_EQ((*source)->size(), 3u);
   const auto sample = *read_sample(**source, 0, store);
   EXPECT_EQ(sample[1].size_bytes(), 8u);
   EXPECT_EQ(sample[2].view().as<int64_t>()[1], 5);
   EXPECT_THAT(std::string(read_sample(**source, 2, store).status().text()),
-              HasSubstr("wants a name below the images' folder, got '../c.jpg'"));
+              HasSubstr("expected a name below the images' folder, got '../c.jpg'"));
   const auto each = open_source(store, "f/text/tokens.txt", "captions",
                                 *Value::parse(R"({"each": "caption", "split": "train.txt"})"));
   ASSERT_TRUE(each.ok()) << each.status().text();

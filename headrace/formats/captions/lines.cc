@@ -30,7 +30,7 @@ struct CaptionLine {
   std::string text;
 };
 
-// "x.jpg#0\ta caption"; false where it is something else.
+// "x.jpg#0\ta caption"; false for other lines.
 bool read_tokens(std::string_view line, CaptionLine& out) {
   const size_t tab = line.find('\t');
   const size_t mark = line.substr(0, tab).rfind('#');
@@ -42,7 +42,7 @@ bool read_tokens(std::string_view line, CaptionLine& out) {
   return !out.image.empty();
 }
 
-// "x.jpg| 0| a caption". Flickr30k lacks the second bar in one of its lines.
+// "x.jpg| 0| a caption". Flickr30k lacks the second bar in one line.
 bool read_pipes(std::string_view line, CaptionLine& out) {
   const size_t bar = line.find('|');
   if (bar == std::string_view::npos) return false;
@@ -55,7 +55,7 @@ bool read_pipes(std::string_view line, CaptionLine& out) {
   return true;
 }
 
-// "x.jpg,a caption", or the caption in quotes, in which two are one.
+// "x.jpg,a caption", or the caption in quotes, with quotes inside it doubled.
 bool read_commas(std::string_view line, CaptionLine& out) {
   const size_t comma = line.find(',');
   if (comma == std::string_view::npos) return false;
@@ -87,7 +87,7 @@ const char* wanted_of(CaptionForm form) {
   switch (form) {
     case CaptionForm::tokens: return "name#number, a tab and a caption";
     case CaptionForm::pipes: return "name|number|caption";
-    default: return "name,caption, in quotes where it has some";
+    default: return "name,caption, in quotes if it contains quotes";
   }
 }
 
@@ -109,9 +109,8 @@ Result<Captions> parse_captions(std::string_view text) {
   const CaptionForm form = caption_form(text);
   if (form == CaptionForm::none)
     return corrupt(
-        "wants lines \"x.jpg#0\", a tab and a caption, or a first line \"image_name|comment_number|comment\" "
-        "or "
-        "\"image,caption\"");
+        "expected lines \"x.jpg#0\", a tab and a caption, or a first line "
+        "\"image_name|comment_number|comment\" or \"image,caption\"");
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   uint64_t number = 0;
   if (form != CaptionForm::tokens) take_line(text), ++number;
@@ -127,7 +126,7 @@ Result<Captions> parse_captions(std::string_view text) {
     if (trimmed(line).empty()) continue;
     CaptionLine one;
     if (line.find('\0') != std::string_view::npos || !read(line, one))
-      return corrupt("line " + std::to_string(number) + ": wants " + wanted_of(form) + ", got '" +
+      return corrupt("line " + std::to_string(number) + ": expected " + wanted_of(form) + ", got '" +
                      std::string(line.substr(0, utf8_prefix(line.substr(0, 80)))) + "'");
     auto place = places.find(one.image);
     if (place == places.end()) {

@@ -1,4 +1,4 @@
-// Captions as Flickr8k and Flickr30k list them: an image's name and a text a line. Pure; any thread.
+// Captions as listed by Flickr8k and Flickr30k: an image name and a caption per line. Pure; any thread.
 #pragma once
 #include <cstdint>
 #include <set>
@@ -14,20 +14,20 @@ namespace headrace {
 enum class CaptionForm {
   none,
   tokens,  // x.jpg#0 <tab> a caption
-  pipes,   // image_name| comment_number| comment, below a line that says so
+  pipes,   // image_name| comment_number| comment, after a line with these names
   commas,  // image,caption, likewise
 };
 CaptionForm caption_form(std::string_view head);  // from the first line, or two
 
 struct Captions {
   Names images;                 // in the order of their first line
-  std::vector<uint64_t> first;  // captions in the images before each; the number of all at its end
-  Names texts;                  // those of an image side by side, in the order of the lines
+  std::vector<uint64_t> first;  // captions of the images before each; the total at its end
+  Names texts;                  // those of an image are adjacent, in the order of the lines
 };
 // An error names the line.
 Result<Captions> parse_captions(std::string_view text);
 
-// A name a line.
+// One name per line.
 std::set<std::string, std::less<>> parse_names(std::string_view text);
 
 }  // namespace headrace

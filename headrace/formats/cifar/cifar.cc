@@ -1,4 +1,4 @@
-// CIFAR's binary files: see README.md beside this file.
+// CIFAR's binary files: see README.md.
 #include <algorithm>
 #include <cstring>
 
@@ -10,12 +10,12 @@ namespace {
 
 constexpr uint64_t kPixels = 32 * 32, kImage = 3 * kPixels;
 
-// Bytes of labels in front of each image.
+// Bytes of labels before each image.
 uint64_t labels_of(int64_t classes) { return classes == 10 ? 1 : 2; }
 uint64_t record_of(int64_t classes) { return labels_of(classes) + kImage; }
 bool holds(int64_t classes, uint64_t size) { return size > 0 && size % record_of(classes) == 0; }
 
-// A plane for each color becomes a pixel after the other.
+// Color planes to interleaved pixels.
 void interleave(std::span<const std::byte> planes, uint64_t count, std::byte* out) {
   for (const std::byte* image = planes.data(); count > 0; --count, image += kImage)
     for (uint64_t i = 0; i < kPixels; ++i, out += 3)
@@ -35,15 +35,15 @@ FoundArray field(std::string name, TensorSpec spec, uint64_t offset, uint64_t by
   return out;
 }
 
-// All there is to know is the size of the file.
+// Needs only the size of the file.
 class FindRecords final : public Opening<std::vector<FoundArray>> {
  public:
   FindRecords(int64_t classes, uint64_t size) : classes_(classes), size_(size) {}
   Result<Step<std::vector<FoundArray>>> advance(std::span<const BufferPtr>) override {
     const uint64_t record = record_of(classes_), labels = labels_of(classes_);
     if (size_ % record != 0)
-      return corrupt("wants records of " + std::to_string(record) + " bytes, got " + std::to_string(size_) +
-                     " bytes");
+      return corrupt("expected whole records of " + std::to_string(record) + " bytes, got " +
+                     std::to_string(size_) + " bytes");
     std::vector<FoundArray> out;
     out.push_back(field("image", {DType::u8, {32, 32, 3}}, labels, kImage, interleave));
     out.push_back(field("label", {DType::i64, {}}, labels - 1, 1, widen));
@@ -66,7 +66,7 @@ bool is_training(const SourceFile& file) {
 }
 bool is_test(const SourceFile& file) { return file_name(file) == "test_batch.bin"; }
 
-// These bytes may be anything: by the names and sizes of the files, and the first labels.
+// By the names and sizes of the files, and the first labels: the bytes themselves may be anything.
 int recognise(const Probe& probe) {
   const auto fits = [](const SourceFile& file) {
     return (is_training(file) || is_test(file)) && holds(10, file.size);
@@ -86,22 +86,23 @@ int recognise(const Probe& probe) {
 Result<int64_t> classes_of(const OpenRequest& request, const std::vector<SourceFile>& files) {
   HEADRACE_ASSIGN(const int64_t given, request.integer("classes", 0));
   if (given != 0 && given != 10 && given != 100)
-    return invalid("classes wants 10 or 100, got " + std::to_string(given));
+    return invalid("classes must be 10 or 100, got " + std::to_string(given));
   if (given != 0) return given;
   const auto all = [&](int64_t classes) {
     return std::ranges::all_of(files, [&](const SourceFile& f) { return f.size % record_of(classes) == 0; });
   };
   if (all(10) && all(100))
-    return invalid("wants classes=10 or classes=100, as the sizes of the files may be either's");
+    return invalid(
+        "the sizes of the files fit both 10 and 100 classes; choose with classes=10 or classes=100");
   return all(100) ? 100 : 10;
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const std::vector<SourceFile>& files = request.path().files;
-  if (files.empty()) return invalid("wants files, got none");
+  if (files.empty()) return invalid("expected files, got none");
   if (std::ranges::any_of(files, is_training) && std::ranges::any_of(files, is_test))
     return invalid(
-        "wants files of training or of test, got both; give the pattern data_batch_*.bin, or test_batch.bin");
+        "expected training files or test files, got both; read data_batch_*.bin or test_batch.bin instead");
   HEADRACE_ASSIGN(const int64_t classes, classes_of(request, files));
   std::vector<ArrayWalk> walks;
   for (const SourceFile& file : files) walks.push_back(std::make_unique<FindRecords>(classes, file.size));
@@ -110,8 +111,16 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "cifar",
-    .doc = "The binary files of CIFAR-10 and CIFAR-100: image and label; one file or many.",
-    .options = {{"classes", "int | None", "10 or 100; as the sizes of the files say when not given."}},
+    .doc = "The binary files of CIFAR-10 and CIFAR-100.",
+    .fields = "`image`, uint8 (32, 32, 3), and `label`, int64 scalar; CIFAR-100 also has `coarse_label`, "
+              "int64 scalar.",
+    .path =
+        "A file, a pattern such as \"data_batch_*.bin\", a folder of files, or a list of files and patterns.",
+    .options = {{"classes", "Literal[10, 100] | None",
+                 "10 or 100; determined by the file sizes when not given."}},
+    .raises = {{"CorruptSample", "the size of a file is not a multiple of the record size."},
+               {"ValueError", "training and test files are mixed."}},
+    .example = "hr.read_cifar(\"cifar-10-batches-bin/data_batch_*.bin\")",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

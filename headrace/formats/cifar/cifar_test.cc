@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A record of planes; and its pixels as samples have them.
+// The planes of a record, and the pixels of its sample.
 std::string planes(int i) {
   std::string out;
   for (int at = 0; at < 3072; ++at) out += static_cast<char>((at * 7 + i * 31) % 251);
@@ -42,16 +42,16 @@ TEST(Cifar, IsRecognisedByNameSizeAndLabels) {
   store.add("a/data_batch_1.bin", ten(0, 3)), store.add("a/data_batch_2.bin", ten(3, 2));
   EXPECT_EQ((*open_source(store, "a"))->size(), 5u);
   EXPECT_EQ((*open_source(store, "a/data_batch_*.bin"))->schema().text(),
-            "image: u8 (32, 32, 3), label: i64 ()");
+            "image: uint8 (32, 32, 3), label: int64 ()");
   store.add("data_batch_1.bin", ten(0, 3) + "x");
   EXPECT_THAT(open_source(store, "data_batch_1.bin").status().text(),
-              HasSubstr("wants data of a known format"));
+              HasSubstr("expected data of a known format"));
   store.add("other.bin", ten(0, 3));
   EXPECT_FALSE(open_source(store, "other.bin").ok());
   EXPECT_TRUE(open_source(store, "other.bin", "cifar").ok());
   store.add("a/test_batch.bin", ten(0, 1));
   EXPECT_THAT(open_source(store, "a").status().text(),
-              HasSubstr("wants files of training or of test, got both"));
+              HasSubstr("expected training files or test files, got both"));
 }
 
 TEST(Cifar, SizesSayHowManyClassesThereAre) {
@@ -59,15 +59,15 @@ TEST(Cifar, SizesSayHowManyClassesThereAre) {
   store.add("x", hundred(3)), store.add("empty", ""), store.add("cut", hundred(3).substr(1));
   const auto source = open_source(store, "x", "cifar");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: u8 (32, 32, 3), label: i64 (), coarse_label: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: uint8 (32, 32, 3), label: int64 (), coarse_label: int64 ()");
   EXPECT_THAT(open_source(store, "empty", "cifar").status().text(),
-              HasSubstr("wants classes=10 or classes=100"));
+              HasSubstr("choose with classes=10 or classes=100"));
   EXPECT_THAT(open_source(store, "cut", "cifar").status().text(),
-              HasSubstr("wants records of 3073 bytes, got 9221 bytes"));
+              HasSubstr("expected whole records of 3073 bytes, got 9221 bytes"));
   Value options;
   options.set("classes", 11);
   EXPECT_THAT(open_source(store, "x", "cifar", options).status().text(),
-              HasSubstr("wants 10 or 100, got 11"));
+              HasSubstr("must be 10 or 100, got 11"));
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ SourceCase cifar_100() {
   out.cut = Cut::is_not_seen;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Cifar, SourceConformance, testing::Values(cifar_10, cifar_100));
+INSTANTIATE_TEST_SUITE_P(Cifar, SourceConformance, ::testing::Values(cifar_10, cifar_100));
 
 }  // namespace
 }  // namespace trial

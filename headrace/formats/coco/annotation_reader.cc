@@ -32,10 +32,10 @@ class CocoWalk final : public Opening<FileIndex> {
       const Progress progress = step();
       if (progress == Progress::failed) return status_;
       if (progress == Progress::done) continue;
-      if (is_last()) return corrupt("ends inside a value, or before all are closed");
+      if (is_last()) return corrupt("ends inside a value, or before all brackets are closed");
       if (text_.size() - at_ > kMostCocoValue)
         return Status(Code::exhausted,
-                      "wants values of at most 64 MiB, got a longer one at byte " + place_text(0));
+                      "expected values of at most 64 MiB, got a longer one at byte " + place_text(0));
       break;
     }
     if (!is_last()) {
@@ -43,7 +43,7 @@ class CocoWalk final : public Opening<FileIndex> {
       const uint64_t length = std::min<uint64_t>(size_ - read, std::max(window_, text_.size() - at_));
       return Step<FileIndex>(std::vector<Extent>{{0, read, length}});
     }
-    if (state_ != State::end) return corrupt("wants a JSON object, got none");
+    if (state_ != State::end) return corrupt("expected a JSON object, got none");
     HEADRACE_TRY(elements_.finish());
     FileIndex out;
     out.extra = elements_.table().pack();
@@ -63,10 +63,10 @@ class CocoWalk final : public Opening<FileIndex> {
     return Progress::failed;
   }
   Progress wrong(const char* wanted) {
-    return fail(corrupt(std::string("wants ") + wanted + " at byte " + place_text(0)));
+    return fail(corrupt(std::string("expected ") + wanted + " at byte " + place_text(0)));
   }
 
-  // The next character that is no blank, at at_; '\0' where there is none yet.
+  // The next non-blank character, at at_; '\0' if it is not read yet.
   char next() {
     const size_t found = text_.find_first_not_of(" \t\r\n", at_);
     at_ = std::min(found, text_.size());
@@ -90,17 +90,17 @@ class CocoWalk final : public Opening<FileIndex> {
         return read([&](JsonReader& reader) { return item(reader); }, State::behind_item);
       case State::behind_item:
         if (c == ']') return close_list();
-        if (c != ',') return wrong("',' or ']' behind a value");
+        if (c != ',') return wrong("',' or ']' after a value");
         ++at_;
         state_ = State::item, is_first_ = false;
         return Progress::done;
       case State::behind_value:
         if (c == '}') return close();
-        if (c != ',') return wrong("',' or '}' behind a value");
+        if (c != ',') return wrong("',' or '}' after a value");
         ++at_;
         state_ = State::key, is_first_ = false;
         return Progress::done;
-      case State::end: return wrong("nothing behind the object");
+      case State::end: return wrong("nothing after the object");
     }
     return Progress::failed;
   }
@@ -116,16 +116,16 @@ class CocoWalk final : public Opening<FileIndex> {
     return Progress::done;
   }
 
-  // A key, and what its value begins with. A list is gone through item by item, all else is passed over.
+  // A key, and the beginning of its value. Lists are read item by item, all other values are skipped.
   Progress key() {
     JsonReader reader(rest());
     JsonSpan name;
-    // As of an object that has begun: what stands before the key is there already.
+    // The reader starts at the key, as if inside an object.
     if (!reader.begins_with('"')) return wrong("a key in quotes");
     if (!reader.value(name)) return unread(reader);
     const size_t colon = text_.find_first_not_of(" \t\r\n", at_ + reader.position());
     if (colon == std::string::npos) return Progress::more;
-    if (text_[colon] != ':') return wrong("':' behind a key");
+    if (text_[colon] != ':') return wrong("':' after a key");
     const size_t value = text_.find_first_not_of(" \t\r\n", colon + 1);
     if (value == std::string::npos) return Progress::more;
     section_ = section_of(name);
@@ -147,7 +147,7 @@ class CocoWalk final : public Opening<FileIndex> {
     return progress;
   }
 
-  // What the reader could not take: it may only be cut.
+  // The reader failed: possibly only because the text is incomplete.
   Progress unread(const JsonReader& reader) {
     if (reader.is_cut() && !is_last()) return Progress::more;
     return fail(
@@ -158,7 +158,7 @@ class CocoWalk final : public Opening<FileIndex> {
     JsonReader reader(rest());
     const bool is_taken = take(reader);
     if (!reader.ok()) return unread(reader);
-    // A number that ends the text may go on behind it.
+    // A number at the end of the text may continue after it.
     if (reader.position() == rest().size() && !is_last()) return Progress::more;
     if (is_taken && section_ != Section::other) {
       if (Status status = elements_.keep(); !status.ok())
@@ -183,8 +183,8 @@ class CocoWalk final : public Opening<FileIndex> {
   uint64_t size_;
   size_t window_;
   std::string text_;   // a part of the file
-  uint64_t base_ = 0;  // where it begins in the file
-  size_t at_ = 0;      // what comes next in it
+  uint64_t base_ = 0;  // its offset in the file
+  size_t at_ = 0;      // the position in it
   State state_ = State::begin;
   Section section_ = Section::other;
   bool is_first_ = true;

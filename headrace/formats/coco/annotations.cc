@@ -59,14 +59,14 @@ void CocoTable::add(const CocoAnnotation& annotation) {
 Status CocoTable::finish() {
   if (ids.size() >= std::numeric_limits<uint32_t>::max() ||
       image_ids.size() >= std::numeric_limits<uint32_t>::max())
-    return {Code::exhausted, "wants fewer than 2^32 images and annotations"};
+    return {Code::exhausted, "expected fewer than 2^32 images and annotations"};
   std::vector<uint32_t> by_id(image_ids.size());
   for (size_t i = 0; i < by_id.size(); ++i) by_id[i] = static_cast<uint32_t>(i);
   const auto id_of = [&](uint32_t image) { return image_ids[image]; };
   std::ranges::sort(by_id, {}, id_of);
   const auto twice = std::ranges::adjacent_find(by_id, {}, id_of);
   if (twice != by_id.end())
-    return corrupt("wants each image once, image " + std::to_string(image_ids[*twice]) + " is there twice");
+    return corrupt("expected each image once, got image " + std::to_string(image_ids[*twice]) + " twice");
   constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   std::vector<uint32_t> places(images.size(), kNone);
   first.assign(image_ids.size() + 1, 0);

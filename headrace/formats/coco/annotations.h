@@ -1,5 +1,5 @@
-// What is known of a file of COCO's JSON: its images, and its annotations in flat arrays; where the outlines
-// of each stand, but not what they are. Immutable once finished; any thread.
+// The contents of a JSON file of COCO: its images, and its annotations in flat arrays; of outlines only the
+// positions. Immutable once finished; any thread.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-// Texts one after the other.
+// Concatenated strings.
 class TextColumn {
  public:
   size_t size() const { return ends_.size(); }
@@ -41,27 +41,27 @@ enum CocoFlag : uint8_t {
   kCocoCategory = 4,
   kCocoBadBox = 8,
   kCocoBadText = 16,
-  kCocoMissing = 32,  // of panoptic segments: a member that they must have
+  kCocoMissing = 32,  // of panoptic segments: they lack a required member
 };
 
-// An annotation as it is taken from the file, or a segment of a panoptic one.
+// An annotation as it is in the file, or a segment of a panoptic one.
 struct CocoAnnotation {
   int64_t id = -1, image = 0, category = 0;
   std::array<double, 4> box{};  // x, y, width, height
   float area = 0;
   uint8_t flags = 0;
-  RecordExtent outline;  // the value of "segmentation" in the file; of no length where there is none
+  RecordExtent outline;  // the value of "segmentation" in the file; of length 0 if there is none
   std::string caption;
 };
 
 struct CocoTable {
   enum Has : uint8_t { has_box = 1, has_category = 2, has_outline = 4, has_caption = 8, has_segments = 16 };
 
-  // One an image, in the order of the file. Height and width are 0 where the file says none.
+  // One per image, in the order of the file. Height and width are 0 if the file does not have them.
   std::vector<int64_t> image_ids, heights, widths;
-  TextColumn file_names, segment_files;  // the latter of panoptic sets: the PNG of each image, "" without one
+  TextColumn file_names, segment_files;  // the latter for panoptic sets: a PNG per image, "" if none
 
-  // One an annotation, in the order of the file.
+  // One per annotation, in the order of the file.
   std::vector<int64_t> ids, images, categories;
   std::vector<std::array<double, 4>> boxes;
   std::vector<float> areas;
@@ -69,14 +69,15 @@ struct CocoTable {
   std::vector<RecordExtent> outlines;
   TextColumn captions;  // of sets of captions, else empty
 
-  // By their ids.
+  // Sorted by id.
   std::vector<int64_t> category_ids;
   TextColumn category_names;
 
-  uint8_t has = 0;  // what any annotation has: Has
+  uint8_t has = 0;  // Has flags of what any annotation has
   uint64_t annotations_without_image = 0;
 
-  // Those of image i are members[first[i]] … members[first[i + 1]], in the order of the file. Not packed.
+  // The annotations of image i are members[first[i]] … members[first[i + 1]], in the order of the file. Not
+  // packed.
   std::vector<uint64_t> first;
   std::vector<uint32_t> members;
 
@@ -84,15 +85,15 @@ struct CocoTable {
   std::span<const uint32_t> of_image(uint64_t image) const {
     return std::span(members).subspan(first[image], first[image + 1] - first[image]);
   }
-  // The place of a category among all, sorted by id; -1 where there is none of that id.
+  // The index of a category in the order of ids; -1 if there is none with this id.
   int64_t label_of(int64_t category) const;
 
   void add(const CocoAnnotation& annotation);
-  // Annotations find their images; an error where two images have one id, or there are too many.
+  // Assigns annotations to images; an error if two images have the same id, or there are too many.
   Status finish();
 
   std::string pack() const;
-  // Everything but what finish() makes. Nothing when the bytes are not what pack() made.
+  // Everything except what finish() makes. Nothing if the bytes were not made by pack().
   static std::optional<CocoTable> unpack(std::string_view bytes);
 };
 

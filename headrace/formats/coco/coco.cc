@@ -1,4 +1,4 @@
-// COCO's annotations: see README.md beside this file.
+// COCO annotations: see README.md.
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
@@ -46,7 +46,7 @@ class CocoSource final : public Source {
   std::string fingerprint() const override {
     const std::vector<uint64_t> samples{size()};
     const CocoOptions& options = coco_->options;
-    const std::string text = "coco " + schema_.text() + (options.has_corners ? "" : " xywh") +
+    const std::string text = "coco " + schema_.stable_text() + (options.has_corners ? "" : " xywh") +
                              (options.labels_are_ids ? " ids" : "");
     return files_fingerprint(text, {coco_->json}, samples);
   }
@@ -72,12 +72,12 @@ class CocoSource final : public Source {
   std::shared_ptr<const Coco> coco_;
   Schema schema_;
   Value description_;
-  std::vector<uint64_t> first_;  // captions in the images before, where a sample is a caption
+  std::vector<uint64_t> first_;  // captions of earlier images, if a sample is a caption
 };
 
 constexpr const char* kSections[] = {"images", "annotations", "categories"};
 
-// By the keys that stand in the head: "images" and "annotations" hold objects.
+// By the keys in the head: "images" and "annotations" contain objects.
 int recognise_file(std::string_view text) {
   JsonReader reader(text);
   JsonSpan key, value;
@@ -96,7 +96,7 @@ int recognise_file(std::string_view text) {
   return sections + others > 1 ? 85 : sections > 0 ? 60 : 0;
 }
 
-// Of a folder that holds such files: those that are named as COCO's are.
+// The annotation files in a folder, by the names that COCO uses.
 std::vector<std::string> annotation_files(const Listing& listing) {
   constexpr const char* kinds[] = {"instances", "captions", "panoptic", "person_keypoints", "stuff"};
   std::vector<std::string> out;
@@ -136,7 +136,7 @@ std::string root_of(const std::string& path) {
   return folder_name(folder).starts_with("annotations") ? parent_of(folder) : folder;
 }
 
-// Where images lie in COCO itself, and in what others have made after it.
+// Where COCO itself, and data sets modelled after it, store images.
 std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
   const std::string root = root_of(path), split = split_of(path);
   std::vector<std::string> out;
@@ -149,8 +149,8 @@ std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
   return out;
 }
 
-// The folder that names such as `name` are relative to: of those that are there the first; the one above it
-// where the name begins with its name.
+// The folder that names such as `name` are relative to: the first that exists; its parent if the name begins
+// with the folder's name.
 std::string image_folder(const OpenRequest& request, std::string_view name) {
   const std::string first(name.substr(0, std::min(name.find('/'), name.size())));
   for (const std::string& folder : request.folders) {
@@ -166,16 +166,16 @@ Result<CocoMasks> masks_of(const OpenRequest& request) {
   if (!given || given->is_null()) return CocoMasks::none;
   if (given->boolean()) return *given->boolean() ? CocoMasks::planes : CocoMasks::none;
   if (given->text() && *given->text() == "map") return CocoMasks::map;
-  return invalid("masks wants a bool or \"map\", got " + given->dump());
+  return invalid("masks: expected a bool or \"map\", got " + given->dump());
 }
 
-// One of two words.
+// An option with two possible values.
 Result<bool> is_second(const OpenRequest& request, const char* option, const char* first,
                        const char* second) {
   HEADRACE_ASSIGN(const std::string given, request.text(option, first));
   if (given == first) return false;
   if (given == second) return true;
-  return invalid(std::string(option) + " wants \"" + first + "\" or \"" + second + "\", got \"" + given +
+  return invalid(std::string(option) + ": expected \"" + first + "\" or \"" + second + "\", got \"" + given +
                  "\"");
 }
 
@@ -190,11 +190,11 @@ Result<CocoOptions> options_of(const OpenRequest& request) {
 }
 
 Status check(const Coco& coco) {
-  if (coco.table.num_images() == 0) return invalid("wants at least one image, got none");
+  if (coco.table.num_images() == 0) return invalid("expected at least one image, got none");
   if (coco.options.each_caption && !coco.has(CocoTable::has_caption))
-    return invalid("each=\"caption\" wants annotations with captions, got none");
+    return invalid("each=\"caption\": expected annotations with captions, got none");
   if (coco.options.masks != CocoMasks::none && !coco.has(CocoTable::has_outline | CocoTable::has_segments))
-    return invalid("masks wants annotations with a segmentation, got none");
+    return invalid("masks: expected annotations with a segmentation, got none");
   return {};
 }
 
@@ -202,7 +202,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CocoOptions& options,
                          std::vector<FileIndex> indexes) {
   auto coco = std::make_shared<Coco>();
   auto table = CocoTable::unpack(indexes[0].extra);
-  if (!table) return internal_error("wants what an index keeps of COCO's JSON, got something else");
+  if (!table) return internal_error("expected the extra data of an index of COCO's JSON, got something else");
   coco->table = *std::move(table);
   HEADRACE_TRY(coco->table.finish());
   coco->json = request.path().files[0];
@@ -224,7 +224,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
     std::string names;
     for (const std::string& name : annotation_files(*path.listing))
       names += (names.empty() ? "" : ", ") + in_quotes(join_path(path.path, name));
-    return invalid("wants a file of annotations, got a folder" +
+    return invalid("expected an annotation file, got a folder" +
                    (names.empty() ? "" : "; there are " + names));
   }
   HEADRACE_ASSIGN(const CocoOptions options, options_of(request));
@@ -240,23 +240,45 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "coco",
-    .doc = "COCO's JSON of instances, captions or panoptic segments, and the images it names.",
+    .doc = "COCO annotations (instances, stuff, captions or panoptic segments) and their images.",
+    .fields = "`image` (encoded, bytes) and `image_id` (int64 scalar), and, if the file has them, `boxes` "
+              "float32 (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `captions`, "
+              "`{\"values\": str, \"lengths\": int64 (n,)}`; for panoptic sets `segment_ids` int64 (n,) and "
+              "`segments`, the PNG (bytes).",
+    .details = {"`metadata[\"classes\"]` has the class names. The JSON is parsed once, and the annotations "
+                "are kept in memory."},
+    .path = "The JSON file.",
     .options =
         {{"images", "str | None",
-          "Folder that file names are relative to; found beside the JSON as COCO lays it out when not "
-          "given.",
-          Value()},
+          "Folder that the file names are relative to. When not given, a folder next to the JSON: for "
+          "`annotations/instances_val2017.json` `val2017/` or `images/val2017/`, or `images/`, `data/`, or "
+          "the folder of the JSON."},
          {"boxes", "Literal[\"xyxy\", \"xywh\"]",
-          "Boxes as x_min, y_min, x_max, y_max, or as the file has them: x, y, width, height.", "xyxy"},
+          "\"xyxy\" gives x_min, y_min, x_max, y_max in pixels, with the maxima excluded; \"xywh\" gives "
+          "boxes as in the file.",
+          "xyxy"},
          {"labels", "Literal[\"index\", \"category_id\"]",
-          "Labels as places among the categories, which are sorted by id, or as these ids.", "index"},
+          "\"index\" gives indices of categories sorted by id; \"category_id\" gives these ids.", "index"},
          {"masks", "bool | Literal[\"map\"]",
-          "Also give `masks`, u8 (n, h, w), or with \"map\" i32 (h, w), 1 + the place of the object.", false},
-         {"each", "Literal[\"image\", \"caption\"]", "What a sample is.", "image"},
-         {"empty", "Literal[\"keep\", \"drop\"]", "Images without annotations.", "keep"},
+          "True adds `masks`, uint8 (n, h, w), 1 inside, decoded from polygons and runs as by pycocotools. "
+          "\"map\" adds one plane for all objects, int32 (h, w): 0, or 1 + the index of the object, later "
+          "objects over earlier ones; it follows its image through crops and resizes.",
+          false},
+         {"each", "Literal[\"image\", \"caption\"]",
+          "What a sample is: an \"image\", or a \"caption\" with its image and the field `caption` (str).",
+          "image"},
+         {"empty", "Literal[\"keep\", \"drop\"]", "\"drop\" drops images without annotations.", "keep"},
          {"segments", "str | None",
-          "Folder of the PNG files of panoptic segments; the JSON's name without ending when not given.",
-          Value()}},
+          "Folder of the PNG files of panoptic segments; when not given, the folder next to the JSON with "
+          "its name."}},
+    .raises =
+        {{"CorruptSample",
+          "the file is not JSON, or an annotation is invalid. The message has file, image and annotation."},
+         {"ValueError", "masks or captions are requested but there are none."},
+         {"MemoryError",
+          "the masks of an image take more than 2 GiB, or more than 256 MiB and a thousand times the bytes "
+          "of the image."}},
+    .example = "hr.read_coco(\"annotations/instances_val2017.json\", masks=True)",
     .recognise = recognise,
     .folders = folders,
     .open = open,

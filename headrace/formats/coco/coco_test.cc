@@ -30,7 +30,7 @@ std::string outline_of(const std::string& json, const MaskSize& size = {6, 10}) 
   return runs.ok() ? "\n" + drawn(*runs, size) : failure(runs);
 }
 
-// What pycocotools 2.0.11 draws.
+// Drawn by pycocotools 2.0.11.
 TEST(CocoMasks, PolygonsAreThoseOfPycocotools) {
   EXPECT_EQ(outline_of("[[1, 1, 8, 1, 8, 5.5]]"), R"(
 ..........
@@ -80,23 +80,24 @@ TEST(CocoMasks, WhatIsNoOutlineIsRefused) {
   const struct {
     std::string json, wanted;
   } cases[] = {
-      {R"({"size": [3, 3], "counts": [3, 2]})", "wants runs of 9 pixels, 3 x 3, got 5"},
+      {R"({"size": [3, 3], "counts": [3, 2]})", "expected runs of 9 pixels, 3 x 3, got 5"},
       {R"({"size": [3, 3], "counts": [3, 18446744073709551615, 9]})", "got more"},
-      {R"({"size": [3, 3], "counts": [-1, 10]})", "wants counts that are whole numbers, got -1"},
-      {R"({"size": [3, 3], "counts": "32~"})", "wants compressed counts, got something else at character 2"},
+      {R"({"size": [3, 3], "counts": [-1, 10]})", "expected counts that are integers of at least 0, got -1"},
+      {R"({"size": [3, 3], "counts": "32~"})",
+       "expected compressed counts, got something else at character 2"},
       {R"({"size": [3, 3], "counts": "oooooooooooooooo"})", "something else at character 0"},
-      {R"({"size": [3, 3], "counts": "3O"})", "wants counts of at least 0, got less at character 1"},
-      {R"({"size": [9, 3], "counts": [27]})", "wants runs of the image's size, 3 x 3, got 9 x 3"},
+      {R"({"size": [3, 3], "counts": "3O"})", "expected counts of at least 0, got less at character 1"},
+      {R"({"size": [9, 3], "counts": [27]})", "expected runs of the image's size, 3 x 3, got 9 x 3"},
       {R"({"counts": [9]})", "got no size"},
-      {R"({"size": [3, 3]})", "wants 'counts'"},
-      {"[[1, 2]]", "wants polygons of at least four numbers, got 2"},
-      {"[[]]", "wants polygons of at least four numbers, got 0"},
-      {"[[1, 2, NaN, 3, 4, 5]]", "wants polygons within 1e7 pixels, got (nan"},
-      {"[[1, 2, 3, 1e300, 4, 5]]", "wants polygons within 1e7 pixels"},
-      {"[[1, 2, \"3\", 4, 5, 6]]", "wants polygons of numbers"},
-      {"[1, 2, 3]", "segmentation wants a list"},
-      {"[[0, 0, 5e6, 0, 0, 5e6, 5e6, 5e6]]", "wants outlines of at most 13 million pixels"},
-      {"[[0, 0, 1, 1, 2, 0]", "segmentation wants ',' or ']'"},
+      {R"({"size": [3, 3]})", "expected 'counts'"},
+      {"[[1, 2]]", "expected polygons of at least four numbers, got 2"},
+      {"[[]]", "expected polygons of at least four numbers, got 0"},
+      {"[[1, 2, NaN, 3, 4, 5]]", "expected polygons within 1e7 pixels, got (nan"},
+      {"[[1, 2, 3, 1e300, 4, 5]]", "expected polygons within 1e7 pixels"},
+      {"[[1, 2, \"3\", 4, 5, 6]]", "expected polygons of numbers"},
+      {"[1, 2, 3]", "segmentation: expected a list"},
+      {"[[0, 0, 5e6, 0, 0, 5e6, 5e6, 5e6]]", "expected outlines of at most 13 million pixels"},
+      {"[[0, 0, 1, 1, 2, 0]", "segmentation: expected ',' or ']'"},
   };
   for (const auto& c : cases) EXPECT_THAT(outline_of(c.json, {3, 3}), HasSubstr(c.wanted)) << c.json;
 }
@@ -126,7 +127,7 @@ TEST(Coco, GivesImagesAndTheirObjects) {
   const auto source = open_source(store, "coco/annotations/instances_val.json");
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_EQ((*source)->schema().text(),
-            "image: bytes, image_id: i64 (), boxes: f32 (?, 4), labels: i64 (?), area: f32 (?), "
+            "image: bytes, image_id: int64 (), boxes: float32 (?, 4), labels: int64 (?), area: float32 (?), "
             "iscrowd: bool (?)");
   EXPECT_EQ((*source)->metadata().dump(),
             R"({"classes":["cat","dog"],"category_ids":[3,90],"images":"coco/val","annotations":4,)"
@@ -164,7 +165,7 @@ TEST(Coco, MasksArePlanesOrAMap) {
   const auto* places = map.view().as<int32_t>();
   EXPECT_THAT(std::vector<int>(places, places + 12), ElementsAre(0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0));
   EXPECT_THAT(failure(read(R"({"masks": true})", 2)),
-              HasSubstr("image 9 for masks wants height and width of at most"));
+              HasSubstr("image 9: masks: expected height and width of at most"));
   EXPECT_EQ(read(R"({"boxes": "xywh", "labels": "category_id"})", 1)->at(3).view().as<int64_t>()[0], 3);
   EXPECT_EQ(read(R"({"empty": "drop"})", 1)->size(), 6u);
 }
@@ -178,7 +179,7 @@ TEST(Coco, AFewBytesMakeNoLargeMasks) {
       open_source(store, "coco/annotations/instances_val.json", "coco", *Value::parse(R"({"masks": true})"));
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_THAT(failure(read_sample(**source, 0, store)),
-              HasSubstr("image 1 wants masks of at most 268435456 bytes, got (2, 12000, 12000)"));
+              HasSubstr("image 1: expected masks of at most 268435456 bytes, got (2, 12000, 12000)"));
 }
 
 TEST(Coco, TheFileMayComeInAnyPieces) {
@@ -226,20 +227,19 @@ TEST(Coco, WhatIsWrongIsNamed) {
     std::string json, wanted;
   } files[] = {
       {"", "ends inside a value"},
-      {"[]", "wants a JSON object at byte 0"},
-      {"{}", "wants at least one image"},
-      {R"({"images": 5})", "wants a list of images, annotations or categories at byte 11"},
-      {R"({"images": [{"file_name": "x"}]})",
-       "wants an image with a whole number as its 'id', got none at byte 12"},
-      {R"({"images": [{"id": 1}, {"id": 1}]})", "image 1 is there twice"},
-      {image + R"("annotations": [{"id": 1}]})", "with a whole number as its 'image_id'"},
+      {"[]", "expected a JSON object at byte 0"},
+      {"{}", "expected at least one image"},
+      {R"({"images": 5})", "expected a list of images, annotations or categories at byte 11"},
+      {R"({"images": [{"file_name": "x"}]})", "expected an image with an integer 'id', got none at byte 12"},
+      {R"({"images": [{"id": 1}, {"id": 1}]})", "got image 1 twice"},
+      {image + R"("annotations": [{"id": 1}]})", "with an integer 'image_id'"},
       {image + R"("annotations": [{"image_id": 1, "segmentation": )" + deep,
-       "wants at most 128 lists and objects in each other"},
-      {image + R"("x": )" + deep, "wants at most 128 lists"},
+       "expected at most 128 nested lists and objects"},
+      {image + R"("x": )" + deep, "expected at most 128 nested lists"},
       {image + R"("annotations": [)", "ends inside a value"},
-      {image + R"("annotations": [] "x")", "wants ',' or '}' behind a value at byte"},
-      {image + R"("annotations": []} x)", "wants nothing behind the object at byte"},
-      {image + R"("categories": [{"id": 1}, {"id": 1}]})", "category 1 is there twice"},
+      {image + R"("annotations": [] "x")", "expected ',' or '}' after a value at byte"},
+      {image + R"("annotations": []} x)", "expected nothing after the object at byte"},
+      {image + R"("categories": [{"id": 1}, {"id": 1}]})", "got category 1 twice"},
   };
   for (const auto& c : files)
     EXPECT_THAT(failure(opened(c.json)), HasSubstr(c.wanted)) << c.json.substr(0, 90);
@@ -253,20 +253,20 @@ TEST(Coco, WhatIsWrongIsNamed) {
   };
   const std::string good = R"({"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]})";
   EXPECT_EQ(read(good), "no error");
-  EXPECT_EQ(
-      read(good + R"(, {"id": 17, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1]})"),
-      "'coco/annotations/instances_val.json': annotation 17 of image 1 wants a bbox of four numbers below "
-      "1e9, got something else: coco/val/a.jpg, image 1 of coco/annotations/instances_val.json");
+  EXPECT_EQ(read(good + R"(, {"id": 17, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1]})"),
+            "'coco/annotations/instances_val.json': annotation 17 of image 1: expected a bbox of four "
+            "numbers below 1e9, got something else: coco/val/a.jpg, image 1 of "
+            "coco/annotations/instances_val.json");
   EXPECT_THAT(read(good + R"(, {"id": 17, "image_id": 1, "category_id": 8, "bbox": [0, 0, 1, 1]})"),
-              HasSubstr("annotation 17 of image 1 wants one of the file's categories, got 8"));
-  EXPECT_THAT(read(good, "../secret"), HasSubstr("image 1 wants a file_name below the images' folder"));
+              HasSubstr("annotation 17 of image 1: expected one of the file's categories, got 8"));
+  EXPECT_THAT(read(good, "../secret"), HasSubstr("image 1: expected a file_name below the images' folder"));
   EXPECT_THAT(read(good, "gone.jpg"), HasSubstr("gone.jpg, image 1 of coco/annotations/instances_val.json"));
 }
 
 TEST(Coco, AFolderIsNoFile) {
   MemoryStore store = store_of(kInstances);
   EXPECT_EQ(failure(open_source(store, "coco")),
-            "coco: 'coco': wants a file of annotations, got a folder; there are "
+            "coco: 'coco': expected an annotation file, got a folder; there are "
             "'coco/annotations/instances_val.json'");
 }
 

@@ -27,7 +27,7 @@ bool is_number(const JsonSpan& value, double& out) {
   return is_one && parsed(value.text, out) && std::abs(out) <= kMostCoordinate;
 }
 
-// Four numbers, and no more.
+// Exactly four numbers.
 bool is_box(const JsonSpan& value, std::array<double, 4>& out) {
   if (value.type != JsonType::list || value.count != 4) return false;
   JsonReader reader(value.text);
@@ -44,7 +44,7 @@ bool is_nothing(const JsonSpan& value) {
                                           value.text.find_first_of("{[", 1) == value.text.npos);
 }
 
-// A member that annotations and segments share; false where it is none of these.
+// A member that annotations and segments share; false for other members.
 bool take_shared(const JsonSpan& key, const JsonSpan& value, CocoAnnotation& out) {
   if (is_key(key, "bbox")) {
     if (is_nothing(value)) return true;
@@ -65,7 +65,7 @@ bool take_shared(const JsonSpan& key, const JsonSpan& value, CocoAnnotation& out
   return true;
 }
 
-// All of "segments_info"; false where the reader says why.
+// All of "segments_info"; false if the reader failed.
 bool read_segments(JsonReader& reader, std::vector<CocoAnnotation>& out) {
   if (!reader.begin_list()) return false;
   for (bool is_first = true; reader.next_item(is_first); is_first = false) {
@@ -97,7 +97,7 @@ uint8_t has_of(const CocoAnnotation& annotation) {
 }  // namespace
 
 bool CocoElements::read_image(JsonReader& reader) {
-  kind_ = Kind::image, image_ = {}, lacks_ = "an image with a whole number as its 'id'";
+  kind_ = Kind::image, image_ = {}, lacks_ = "an image with an integer 'id'";
   if (!reader.begin_object()) return false;
   JsonSpan key, value;
   for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
@@ -116,7 +116,7 @@ bool CocoElements::read_image(JsonReader& reader) {
 }
 
 bool CocoElements::read_annotation(JsonReader& reader, const char* begin, uint64_t offset) {
-  kind_ = Kind::annotation, lacks_ = "an annotation with a whole number as its 'image_id'";
+  kind_ = Kind::annotation, lacks_ = "an annotation with an integer 'image_id'";
   annotation_ = {}, segments_.clear(), segment_file_.clear(), has_segments_ = false;
   has_ = 0;
   if (!reader.begin_object()) return false;
@@ -150,7 +150,7 @@ bool CocoElements::read_annotation(JsonReader& reader, const char* begin, uint64
 }
 
 bool CocoElements::read_category(JsonReader& reader) {
-  kind_ = Kind::category, category_ = {}, lacks_ = "a category with a whole number as its 'id'";
+  kind_ = Kind::category, category_ = {}, lacks_ = "a category with an integer 'id'";
   if (!reader.begin_object()) return false;
   JsonSpan key, value;
   for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
@@ -165,7 +165,7 @@ bool CocoElements::read_category(JsonReader& reader) {
 }
 
 Status CocoElements::keep() {
-  if (lacks_) return corrupt(std::string("wants ") + lacks_ + ", got none");
+  if (lacks_) return corrupt(std::string("expected ") + lacks_ + ", got none");
   switch (kind_) {
     case Kind::image: return keep_image();
     case Kind::annotation: return keep_annotation();
@@ -185,8 +185,8 @@ Status CocoElements::keep_annotation() {
   if (has_segments_) {
     table_.has |= CocoTable::has_segments;
     if (!segment_files_.emplace(annotation_.image, segment_file_).second)
-      return corrupt("wants one list of segments an image, image " + std::to_string(annotation_.image) +
-                     " has a second one");
+      return corrupt("expected one list of segments per image, got a second one for image " +
+                     std::to_string(annotation_.image));
     for (CocoAnnotation& segment : segments_) {
       segment.image = annotation_.image;
       table_.has |= has_of(segment);
@@ -195,7 +195,7 @@ Status CocoElements::keep_annotation() {
     return {};
   }
   table_.has |= static_cast<uint8_t>(has_ | has_of(annotation_));
-  // As many as annotations, from the first one with a caption on.
+  // One per annotation, starting with the first annotation that has a caption.
   if ((table_.has & CocoTable::has_caption) != 0) {
     while (table_.captions.size() < table_.ids.size()) table_.captions.add("");
     table_.captions.add(annotation_.caption);
@@ -210,7 +210,7 @@ Status CocoElements::finish() {
   std::ranges::stable_sort(categories_, {}, &Category::id);
   for (const Category& category : categories_) {
     if (!table_.category_ids.empty() && table_.category_ids.back() == category.id)
-      return corrupt("wants each category once, category " + std::to_string(category.id) + " is there twice");
+      return corrupt("expected each category once, got category " + std::to_string(category.id) + " twice");
     table_.category_ids.push_back(category.id);
     table_.category_names.add(category.name);
   }

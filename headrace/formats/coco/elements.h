@@ -1,4 +1,4 @@
-// Images, annotations and categories of COCO's JSON: read one by one, and kept in a table. One caller.
+// Images, annotations and categories of COCO's JSON: parsed one by one, and collected in a table. One caller.
 #pragma once
 #include <map>
 #include <string>
@@ -11,15 +11,15 @@ namespace headrace {
 
 class CocoElements {
  public:
-  // The object that follows. False where the reader says why, or the text may go on: then nothing happened.
+  // Parse the next object. False if the reader failed, or the text may continue: then nothing has changed.
   bool read_image(JsonReader& reader);
-  // `begin` of the reader's text stands at byte `offset` of the file.
+  // `begin`, the start of the reader's text, is at byte `offset` of the file.
   bool read_annotation(JsonReader& reader, const char* begin, uint64_t offset);
   bool read_category(JsonReader& reader);
-  // Puts what was read last into the table. An error where it has no id.
+  // Adds the object parsed last to the table. An error if it has no id.
   Status keep();
 
-  Status finish();  // once, when all are kept
+  Status finish();  // once, after all objects
   const CocoTable& table() const { return table_; }
 
  private:
@@ -38,7 +38,7 @@ class CocoElements {
 
   CocoTable table_;
   Kind kind_ = Kind::image;
-  const char* lacks_ = nullptr;  // what the element must have and has not
+  const char* lacks_ = nullptr;  // a required member that the object lacks
   Image image_;
   CocoAnnotation annotation_;
   std::vector<CocoAnnotation> segments_;

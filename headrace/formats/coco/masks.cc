@@ -11,15 +11,15 @@
 namespace headrace {
 namespace {
 
-constexpr double kScale = 5;            // points of an outline to a pixel
-constexpr double kFarthest = 1e7;       // pixels from the image: what is further off is damage
-constexpr size_t kMostCharacters = 13;  // of a count: 64 bits
+constexpr double kScale = 5;            // points of an outline per pixel
+constexpr double kFarthest = 1e7;       // pixels from the image: anything further away is damage
+constexpr size_t kMostCharacters = 13;  // per count: 64 bits
 
 struct Point {
   int x = 0, y = 0;
 };
 
-// Goes along an outline, point by point, and notes where it passes from a column of pixels to the next.
+// Follows an outline, point by point, and records where it crosses from one column of pixels to the next.
 class Outline {
  public:
   explicit Outline(const MaskSize& size) : size_(size) {}
@@ -30,7 +30,7 @@ class Outline {
     const bool is_turned = is_flat ? from.x > to.x : from.y > to.y;
     if (is_turned) std::swap(from, to);
     const int length = is_flat ? dx : dy;
-    // Of an edge without length pycocotools divides 0 by 0; what comes of it is never looked at.
+    // For an edge without length pycocotools divides 0 by 0; the result is never used.
     const double slope = length == 0 ? 0
                          : is_flat   ? static_cast<double>(to.y - from.y) / dx
                                      : static_cast<double>(to.x - from.x) / dy;
@@ -63,8 +63,8 @@ class Outline {
 
 Result<Point> scaled(double x, double y) {
   if (!(std::abs(x) <= kFarthest) || !(std::abs(y) <= kFarthest))
-    return corrupt("wants polygons within 1e7 pixels, got (" + std::to_string(x) + ", " + std::to_string(y) +
-                   ")");
+    return corrupt("expected polygons within 1e7 pixels, got (" + std::to_string(x) + ", " +
+                   std::to_string(y) + ")");
   return Point{static_cast<int>(kScale * x + .5), static_cast<int>(kScale * y + .5)};
 }
 
@@ -73,12 +73,12 @@ uint64_t longer_side(const Point& a, const Point& b) {
 }
 
 Status wrong_sum(uint64_t sum, const MaskSize& size) {
-  return corrupt("wants runs of " + std::to_string(size.pixels()) + " pixels, " +
+  return corrupt("expected runs of " + std::to_string(size.pixels()) + " pixels, " +
                  std::to_string(size.height) + " x " + std::to_string(size.width) + ", got " +
                  (sum > size.pixels() ? "more" : std::to_string(sum)));
 }
 
-// Runs in the order of the counts.
+// Collects runs in the order of the counts.
 class RunTaker {
  public:
   explicit RunTaker(const MaskSize& size) : size_(size) {}
@@ -101,7 +101,7 @@ class RunTaker {
   std::vector<MaskRun> runs_;
 };
 
-// The next number of a text of counts; false where there is none.
+// The next number of a string of counts; false if there is none.
 bool take_number(std::string_view& text, int64_t& out) {
   uint64_t bits = 0;
   for (size_t i = 0; i < std::min(text.size(), kMostCharacters); ++i) {
@@ -123,7 +123,7 @@ Status check_mask_size(int64_t height, int64_t width) {
   if (height >= 1 && width >= 1 && height <= kMaxImagePixels && width <= kMaxImagePixels &&
       height * width <= kMaxImagePixels)
     return {};
-  return corrupt("wants height and width of at most " + std::to_string(kMaxImagePixels) + " pixels, got " +
+  return corrupt("expected height and width of at most " + std::to_string(kMaxImagePixels) + " pixels, got " +
                  std::to_string(height) + " x " + std::to_string(width));
 }
 
@@ -142,10 +142,11 @@ Result<std::vector<MaskRun>> runs_of_text(std::string_view counts, const MaskSiz
     int64_t count = 0;
     const size_t at = whole.size() - counts.size();
     if (!take_number(counts, count))
-      return corrupt("wants compressed counts, got something else at character " + std::to_string(at));
-    // Both are within what a mask may have, unless the text is wrong.
+      return corrupt("expected compressed counts, got something else at character " + std::to_string(at));
+    // Neither exceeds the size of a mask, unless the string is damaged.
     if (i > 2 && __builtin_add_overflow(count, before, &count)) count = -1;
-    if (count < 0) return corrupt("wants counts of at least 0, got less at character " + std::to_string(at));
+    if (count < 0)
+      return corrupt("expected counts of at least 0, got less at character " + std::to_string(at));
     if (!taker.take(static_cast<uint64_t>(count))) return wrong_sum(size.pixels() + 1, size);
     before = last, last = count;
   }
@@ -164,7 +165,7 @@ Status add_polygon(std::span<const double> polygon, const MaskSize& size, uint64
   for (size_t i = 0; i + 1 < points.size(); ++i) {
     const uint64_t length = longer_side(points[i], points[i + 1]);
     if (length > outline)
-      return {Code::exhausted, "wants outlines of at most 13 million pixels in an image, got longer ones"};
+      return {Code::exhausted, "expected outlines of at most 13 million pixels in an image, got longer ones"};
     outline -= length;
   }
   Outline drawn(size);

@@ -1,5 +1,5 @@
-// Masks as COCO has them: polygons, and runs of pixels that count down the columns. What is painted equals
-// what pycocotools paints, bit by bit. Pure functions; any thread.
+// COCO masks: polygons, and runs of pixels in column order. Masks equal those of pycocotools, bit by bit.
+// Pure functions; any thread.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-// Pixels [begin, end), counted down the columns: pixel (x, y) is x * height + y.
+// Pixels [begin, end), in column order: pixel (x, y) is x * height + y.
 struct MaskRun {
   uint64_t begin = 0, end = 0;
   bool operator==(const MaskRun&) const = default;
@@ -21,26 +21,27 @@ struct MaskSize {
   uint64_t pixels() const { return uint64_t{height} * width; }
   bool operator==(const MaskSize&) const = default;
 };
-// At least a pixel, and no more than an image may have.
+// At least one pixel, and no more than an image may have.
 Status check_mask_size(int64_t height, int64_t width);
 
-// How long the outlines of a sample may be, in fifths of a pixel: some thousand objects around an image of 16
-// megapixels. What is longer is no outline of anything, and would take seconds.
+// The maximum length of the outlines of a sample, in fifths of a pixel: some thousand objects in an image of
+// 16 megapixels. Longer outlines are not realistic, and would take seconds.
 inline constexpr uint64_t kMostOutline = uint64_t{1} << 26;
 
-// Lengths of runs, of which the first is not set: "counts". They fill the mask exactly.
+// Lengths of alternating runs, the first of which is not set: "counts". They must fill the mask exactly.
 Result<std::vector<MaskRun>> runs_of_counts(std::span<const uint64_t> counts, const MaskSize& size);
-// The same as a text: five bits a character, the third and later ones as differences to those two before.
+// The same from a string: five bits per character, the third and later ones as differences to the one two
+// before.
 Result<std::vector<MaskRun>> runs_of_text(std::string_view counts, const MaskSize& size);
 
-// Add the runs of a polygon x0, y0, x1, y1, …, in pixels. REQUIRES: two numbers at least. `outline`: how long
-// outlines may still be.
+// Add the runs of a polygon x0, y0, x1, y1, …, in pixels. REQUIRES: at least two numbers. `outline`: the
+// remaining allowed length of outlines.
 Status add_polygon(std::span<const double> polygon, const MaskSize& size, uint64_t& outline,
                    std::vector<MaskRun>& runs);
-// Runs in any order become their union, in order and apart.
+// Replaces runs in any order by their union, sorted and disjoint.
 void join_runs(std::vector<MaskRun>& runs);
 
-// Set the pixels of the runs, of which (x, y) is at out[y * row_stride + x]. REQUIRES: the runs lie in the
+// Set the pixels of the runs, where (x, y) is at out[y * row_stride + x]. REQUIRES: the runs are inside the
 // mask.
 template <class T>
 void paint_runs(std::span<const MaskRun> runs, const MaskSize& size, T* out, size_t row_stride, T value) {

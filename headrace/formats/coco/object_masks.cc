@@ -12,15 +12,15 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMostMaskBytes = uint64_t{2} << 30;    // of a sample
-constexpr uint64_t kFreeMaskBytes = uint64_t{256} << 20;  // whatever they were made from
+constexpr uint64_t kMostMaskBytes = uint64_t{2} << 30;    // per sample
+constexpr uint64_t kFreeMaskBytes = uint64_t{256} << 20;  // allowed for any input size
 constexpr uint64_t kMostMaskRatio = 1000;
 
 }  // namespace
 
 Result<ObjectMasks> ObjectMasks::make(int64_t height, int64_t width, size_t objects, bool is_map,
                                       uint64_t from_bytes) {
-  HEADRACE_TRY(check_mask_size(height, width).before("for masks "));
+  HEADRACE_TRY(check_mask_size(height, width).before("masks: "));
   ObjectMasks out;
   out.size_ = {static_cast<uint32_t>(height), static_cast<uint32_t>(width)};
   out.is_map_ = is_map;
@@ -29,8 +29,8 @@ Result<ObjectMasks> ObjectMasks::make(int64_t height, int64_t width, size_t obje
   const size_t bytes = shape.size_bytes(dtype);
   out.most_ = std::clamp(saturating_mul(from_bytes, kMostMaskRatio), kFreeMaskBytes, kMostMaskBytes);
   if (bytes > out.most_)
-    return Status(Code::exhausted, "wants masks of at most " + std::to_string(out.most_) + " bytes, got " +
-                                       shape.text() + "; masks=\"map\" takes one plane for all objects");
+    return Status(Code::exhausted, "expected masks of at most " + std::to_string(out.most_) + " bytes, got " +
+                                       shape.text() + "; masks=\"map\" uses one plane for all objects");
   out.buffer_ = HeapBuffer::make(bytes);
   if (bytes > 0) std::memset(out.buffer_->mutable_data(), 0, bytes);
   out.tensor_ = {out.buffer_, 0, dtype, shape, nullptr};
@@ -41,7 +41,7 @@ Status ObjectMasks::paint(size_t object, std::string_view segmentation) {
   HEADRACE_ASSIGN(const std::vector<MaskRun> runs, read_outline(segmentation, size_, outline_));
   for (const MaskRun& run : runs) painted_ += run.end - run.begin;
   if (painted_ > most_)
-    return {Code::exhausted, "wants objects of at most " + std::to_string(most_) + " pixels in an image"};
+    return {Code::exhausted, "expected objects of at most " + std::to_string(most_) + " pixels in an image"};
   if (!is_map_) {
     auto* const plane = reinterpret_cast<uint8_t*>(buffer_->mutable_data()) + object * size_.pixels();
     paint_runs(runs, size_, plane, size_.width, uint8_t{1});
@@ -68,7 +68,7 @@ void ObjectMasks::paint_segments(std::span<const uint8_t> rgb, std::span<const i
   std::vector<std::pair<int64_t, size_t>> objects;
   for (size_t i = 0; i < ids.size(); ++i) objects.emplace_back(ids[i], i);
   std::ranges::sort(objects);
-  // Neighbours are of one segment, mostly.
+  // Adjacent pixels are mostly of the same segment.
   int64_t last = -1;
   auto at = objects.end();
   for (size_t i = 0; i < size_.pixels(); ++i) {

@@ -10,9 +10,9 @@ namespace headrace {
 
 class ObjectMasks {
  public:
-  // u8 (objects, height, width), 1 inside. `is_map`: i32 (height, width), 0 or 1 + the object's place; later
-  // objects lie over earlier ones. `from_bytes`: of the image and of what is said of it; masks have a
-  // thousand times as many at most, or 256 MiB where that is more, and never above 2 GiB.
+  // uint8 (objects, height, width), 1 inside. `is_map`: int32 (height, width), 0 or 1 + the object's index;
+  // later objects cover earlier ones. `from_bytes`: size of the image and its annotations; masks may have a
+  // thousand times as many bytes, or 256 MiB if that is more, but never more than 2 GiB.
   static Result<ObjectMasks> make(int64_t height, int64_t width, size_t objects, bool is_map,
                                   uint64_t from_bytes);
 
@@ -20,7 +20,7 @@ class ObjectMasks {
   static Result<ObjectMasks> of_segments(std::span<const std::byte> png, std::span<const int64_t> ids,
                                          bool is_map);
 
-  Status paint(size_t object, std::string_view segmentation);  // what the JSON says
+  Status paint(size_t object, std::string_view segmentation);  // as in the JSON
 
   const Tensor& tensor() const { return tensor_; }
 

@@ -1,4 +1,4 @@
-// What "segmentation" says of an annotation, as runs of a mask: polygons, runs, or a text of runs. Pure; any
+// The "segmentation" of an annotation, as runs of a mask: from polygons, runs, or a string of runs. Pure; any
 // thread.
 #pragma once
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// In order and apart. `outline`: see add_polygon.
+// Sorted and disjoint. `outline`: see add_polygon.
 Result<std::vector<MaskRun>> read_outline(std::string_view json, const MaskSize& size, uint64_t& outline);
 
 }  // namespace headrace

@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMostBetweenOutlines = 4096;  // bytes of the JSON that are read for nothing
+constexpr uint64_t kMostBetweenOutlines = 4096;  // unneeded bytes of the JSON that one read may include
 
 class CocoBlock final : public Block {
  public:
@@ -30,7 +30,7 @@ class CocoBlock final : public Block {
   size_t held_;
 };
 
-// Arrays that are filled one behind the other in a buffer, each at a multiple of eight.
+// Arrays stored one after the other in a buffer, each at a multiple of eight.
 class Columns {
  public:
   void add(DType dtype, Shape shape) {
@@ -75,12 +75,12 @@ class OpenCocoImage final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> ask() {
     const std::string_view file = table().file_names[image_];
     if (!is_below(file))
-      return corrupt(name() + " wants a file_name below the images' folder, got " + in_quotes(file));
+      return corrupt(name() + ": expected a file_name below the images' folder, got " + in_quotes(file));
     std::vector<Extent> extents{{1 + image_, 0, kToEnd}};
     if (coco_->has(CocoTable::has_segments)) {
       const std::string_view segments = table().segment_files[image_];
       if (!is_below(segments))
-        return corrupt(name() + " wants the file_name of its segments, got " + in_quotes(segments));
+        return corrupt(name() + ": expected the file_name of its segments, got " + in_quotes(segments));
       extents.push_back({1 + table().num_images() + image_, 0, kToEnd});
     } else if (coco_->options.masks != CocoMasks::none) {
       ask_outlines(extents);
@@ -88,7 +88,7 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     return Step<BlockPtr>(std::move(extents));
   }
 
-  // In the order of the file; those that stand close together in one read.
+  // In the order of the file; those that are close together in one read.
   void ask_outlines(std::vector<Extent>& extents) {
     for (const uint32_t member : members()) {
       const RecordExtent& outline = table().outlines[member];
@@ -127,12 +127,12 @@ class OpenCocoImage final : public Opening<BlockPtr> {
   Status check(uint32_t member) const {
     const uint8_t flags = table().flags[member];
     if (coco_->has(CocoTable::has_box) && (flags & kCocoBox) == 0)
-      return corrupt("wants a bbox of four numbers below 1e9, got " +
+      return corrupt("expected a bbox of four numbers below 1e9, got " +
                      std::string((flags & kCocoBadBox) != 0 ? "something else" : "none"));
     if (coco_->has_labels() && (flags & kCocoCategory) == 0)
-      return corrupt("wants a whole number as its category_id, got none");
+      return corrupt("expected an integer category_id, got none");
     if (coco_->has(CocoTable::has_segments) && (flags & kCocoMissing) != 0)
-      return corrupt("wants a whole number as its id, got none");
+      return corrupt("expected an integer id, got none");
     return {};
   }
 
@@ -155,7 +155,8 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     columns.allocate();
     for (size_t i = 0; i < members().size(); ++i) {
       const uint32_t member = members()[i];
-      if (Status status = check(member); !status.ok()) return std::move(status).before(name_of(member) + " ");
+      if (Status status = check(member); !status.ok())
+        return std::move(status).before(name_of(member) + ": ");
       if (has_boxes) put_box(table().boxes[member], columns.column<float>(boxes) + 4 * i);
       if (has_labels) HEADRACE_TRY(put_label(member, columns.column<int64_t>(labels)[i]));
       if (has_areas) columns.column<float>(areas)[i] = table().areas[member];
@@ -178,7 +179,8 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     const int64_t category = table().categories[member];
     out = coco_->options.labels_are_ids ? category : table().label_of(category);
     if (out >= 0 || coco_->options.labels_are_ids) return {};
-    return corrupt(name_of(member) + " wants one of the file's categories, got " + std::to_string(category));
+    return corrupt(name_of(member) + ": expected one of the file's categories, got " +
+                   std::to_string(category));
   }
 
   Status add_masks(std::span<const BufferPtr> bytes, std::vector<Tensor>& fields, size_t& held) const {
@@ -191,13 +193,13 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     auto masks = is_panoptic ? ObjectMasks::of_segments(bytes[1]->bytes(), ids, is_map)
                              : ObjectMasks::make(table().heights[image_], table().widths[image_], ids.size(),
                                                  is_map, given);
-    if (!masks.ok()) return masks.status().before((is_panoptic ? "segments of " : "") + name() + " ");
+    if (!masks.ok()) return masks.status().before((is_panoptic ? "segments of " : "") + name() + ": ");
     for (size_t i = 0; i < places_.size(); ++i) {
       const uint64_t length = table().outlines[members()[i]].length;
       if (length == 0) continue;
       const BufferPtr& buffer = bytes[places_[i].extent];
       const std::string_view text{reinterpret_cast<const char*>(buffer->data()) + places_[i].offset, length};
-      HEADRACE_TRY(masks->paint(i, text).before(name_of(members()[i]) + " "));
+      HEADRACE_TRY(masks->paint(i, text).before(name_of(members()[i]) + ": "));
     }
     held += masks->tensor().size_bytes();
     fields.push_back(masks->tensor());
@@ -209,7 +211,7 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     std::vector<int64_t> lengths;
     for (const uint32_t member : members()) {
       if ((table().flags[member] & kCocoBadText) != 0)
-        return corrupt(name_of(member) + " wants a caption that is a text in UTF-8, got something else");
+        return corrupt(name_of(member) + ": expected a caption that is a UTF-8 string, got something else");
       const std::string_view caption = table().captions[member];
       if (coco_->options.each_caption) {
         captions.push_back(text_tensor(caption));
@@ -233,7 +235,7 @@ class OpenCocoImage final : public Opening<BlockPtr> {
   };
   std::shared_ptr<const Coco> coco_;
   uint64_t image_;
-  std::vector<Place> places_;  // of outlines, in what was asked for
+  std::vector<Place> places_;  // of outlines, in the requested extents
 };
 
 }  // namespace

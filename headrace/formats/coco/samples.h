@@ -1,4 +1,4 @@
-// A sample of COCO's: which bytes it needs, and its fields once they are there. Immutable; any thread.
+// A sample of COCO: which bytes it needs, and its fields from these bytes. Immutable; any thread.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,12 +14,13 @@ enum class CocoMasks { none, planes, map };
 
 struct CocoOptions {
   bool has_corners = true;      // boxes are x_min, y_min, x_max, y_max; else x, y, width, height
-  bool labels_are_ids = false;  // labels are category ids; else places among the categories
+  bool labels_are_ids = false;  // labels are category ids; else indexes into the categories
   CocoMasks masks = CocoMasks::none;
-  bool each_caption = false;  // a sample a caption; else an image
+  bool each_caption = false;  // a sample is a caption; else an image
 };
 
-// What the source and its blocks share. Files: 0 is the JSON, 1 + i image i, then the segments of each image.
+// Shared by the source and its blocks. Files: 0 is the JSON, 1 + i is image i, then the segments of each
+// image.
 struct Coco {
   SourceFile json;
   CocoTable table;
@@ -35,7 +36,7 @@ struct Coco {
   Schema schema() const;
 };
 
-// The block of one image: a row, or one for each of its captions.
+// The block of one image: one row, or one per caption.
 std::unique_ptr<Opening<BlockPtr>> open_coco_image(std::shared_ptr<const Coco> coco, uint64_t image);
 
 }  // namespace headrace

@@ -23,8 +23,8 @@ Result<std::vector<std::string>> names_in(const std::string& header, const CsvDi
     std::string name = field.has_escapes ? unescaped(field, dialect.quote) : std::string(field.text);
     if (utf8_prefix(name) < name.size())
       return corrupt(begins_as_utf16(header)
-                         ? "wants text in UTF-8, got UTF-16 (iconv -f UTF-16 -t UTF-8 makes it so)"
-                         : "wants a header in UTF-8, got something else");
+                         ? "expected text in UTF-8, got UTF-16; convert it with iconv -f UTF-16 -t UTF-8"
+                         : "expected a header in UTF-8, got something else");
     out.push_back(name.empty() ? "column_" + std::to_string(out.size()) : std::move(name));
   }
   return out;
@@ -35,10 +35,11 @@ Status check_distinct(const std::vector<std::string>& names) {
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice == sorted.end()) return {};
-  return invalid("wants column names that differ, got " + in_quotes(*twice) + " twice; names= gives others");
+  return invalid("expected distinct column names, got " + in_quotes(*twice) +
+                 " twice; rename them with names=");
 }
 
-// The names of all columns, which are those of every file.
+// The names of all columns; every file must have them.
 Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::vector<SourceFile>& files,
                                           const std::vector<CsvContents>& contents) {
   std::vector<std::string> out = options.names;
@@ -58,14 +59,15 @@ Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::
     if (here.empty()) continue;  // an empty file
     if (out.empty()) out = here;
     if (here.size() != out.size())
-      return of_file(invalid("wants " + std::to_string(out.size()) + " columns" +
-                             (is_given ? " as names= has" : " as the files before") + ", got " +
+      return of_file(invalid("expected " + std::to_string(out.size()) + " columns" +
+                             (is_given ? " as in names=" : " as in the files before it") + ", got " +
                              std::to_string(here.size())));
     if (!is_given && here != out)
-      return of_file(
-          invalid("wants the columns of the files before (" + list_of(out) + "), got " + list_of(here)));
+      return of_file(invalid("expected the columns of the files before it (" + list_of(out) + "), got " +
+                             list_of(here)));
   }
-  if (out.empty()) return invalid("wants a row at least, to know the columns, got none; names= gives them");
+  if (out.empty())
+    return invalid("expected at least one row, to find the columns, got none; name them with names=");
   HEADRACE_TRY(check_distinct(out));
   return out;
 }
@@ -74,16 +76,16 @@ Result<size_t> place_of(std::string_view what, const std::string& name,
                         const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, name);
   if (found == names.end())
-    return invalid(std::string(what) + " " +
+    return invalid(std::string(what) + ": " +
                    no_such_column(name, std::vector<std::string_view>(names.begin(), names.end())));
   return static_cast<size_t>(found - names.begin());
 }
 
-// Members of an option that is an object by column; none when it is not given.
+// The members of an option that is a dict by column; empty when it is not given.
 Result<Value::Object> by_column(std::string_view what, const Value& given,
                                 const std::vector<std::string>& names) {
   if (given.is_null()) return Value::Object();
-  if (!given.object()) return invalid(std::string(what) + " wants a dict by column, got " + given.dump());
+  if (!given.object()) return invalid(std::string(what) + " must be a dict by column, got " + given.dump());
   for (const auto& [name, value] : *given.object()) HEADRACE_TRY(place_of(what, name, names).status());
   return *given.object();
 }
@@ -108,7 +110,7 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
   for (const auto& [name, value] : dtypes) {
     HEADRACE_ASSIGN(const size_t place, place_of("dtypes", name, names));
     if (!value.text())
-      return invalid("dtypes wants a dtype for " + in_quotes(name) + ", got " + value.dump());
+      return invalid("dtypes: expected a dtype for column " + in_quotes(name) + ", got " + value.dump());
     HEADRACE_ASSIGN(out[place].dtype, parse_dtype(*value.text()));
     out[place].note.clear();
   }
@@ -124,15 +126,14 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     }
     std::byte number[kSlot];
     if (!parse_number(*column.fallback, column.dtype, number))
-      return invalid("defaults wants " + std::string(dtype_name(column.dtype)) + " for column " +
+      return invalid("defaults: expected " + std::string(dtype_name(column.dtype)) + " for column " +
                      in_quotes(name) + ", got " + value.dump());
     column.fallback_value = make_tensor({column.dtype, Shape(), number});
   }
   return out;
 }
 
-// Of data whose rows are one column: what delimiter= would make more of its first row; "" where nothing
-// would.
+// For data whose rows have one column: the delimiter= that would split its first row; "" where none would.
 std::string delimiter_hint(const CsvOptions& options, const std::vector<std::string>& names,
                            const std::vector<CsvContents>& contents) {
   if (names.size() != 1 || contents.empty()) return {};
@@ -145,15 +146,16 @@ std::string delimiter_hint(const CsvOptions& options, const std::vector<std::str
       most = std::max(most, {std::ranges::count(row, delimiter), delimiter},
                       [](const auto& a, const auto& b) { return a.first < b.first; });
   if (most.first == 0) return {};
-  return "delimiter=\"" + (most.second == '\t' ? "\\t" : std::string(1, most.second)) + "\" would make " +
-         std::to_string(most.first + 1) + " columns of " + shown_field(row);
+  return "delimiter=\"" + (most.second == '\t' ? "\\t" : std::string(1, most.second)) + "\" would split " +
+         shown_field(row) + " into " + std::to_string(most.first + 1) + " columns";
 }
 
 Status wrong_field(const CsvColumn& column, std::string_view text) {
-  const std::string wanted =
-      "column " + in_quotes(column.name) + " wants " + std::string(dtype_name(column.dtype)) + ", got ";
-  if (text.empty()) return corrupt(wanted + "nothing; defaults= says what stands for it");
-  return corrupt(wanted + shown_field(text));
+  const std::string name = "column " + in_quotes(column.name), dtype(dtype_name(column.dtype));
+  if (text.empty())
+    return corrupt(name + " is empty in this row; expected " + dtype + "; set a value with defaults={" +
+                   Value(column.name).dump() + ": 0}");
+  return corrupt(name + ": expected " + dtype + ", got " + shown_field(text));
 }
 
 }  // namespace
@@ -173,7 +175,7 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
   std::vector<CsvField> row;
   HEADRACE_TRY(split_row(without_row_end(all.substr(record.offset, record.length)), dialect, row));
   if (row.size() != width)
-    return corrupt("wants " + std::to_string(width) + (width == 1 ? " column, got " : " columns, got ") +
+    return corrupt("expected " + std::to_string(width) + (width == 1 ? " column, got " : " columns, got ") +
                    std::to_string(row.size()) + (hint.empty() ? "" : "; " + hint));
   fields.assign(columns.size(), Tensor());
   MutableBufferPtr numbers;
@@ -190,8 +192,8 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       continue;
     }
     if (column.dtype == DType::str && utf8_prefix(text) < text.size())
-      return corrupt("column " + in_quotes(column.name) +
-                     " wants UTF-8, got something else; its dtype may be bytes");
+      return corrupt("column " + in_quotes(column.name) + ": expected UTF-8, got something else; dtypes={" +
+                     Value(column.name).dump() + ": \"bytes\"} reads any bytes");
     if (takes_fallback || field.has_escapes)
       fields[i] = text_tensor(takes_fallback ? text : std::string_view(unescaped(field, dialect.quote)),
                               column.dtype);

@@ -1,4 +1,4 @@
-// The columns of a CSV data set that were chosen, and how a row becomes their values.
+// The chosen columns of a CSV data set, and how a row becomes their values.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,17 +13,17 @@ namespace headrace {
 struct CsvOptions {
   CsvDialect dialect;
   bool has_header = true;
-  std::vector<std::string> names, columns;  // empty: as the files say; all
+  std::vector<std::string> names, columns;  // empty: those of the files; all
   Value dtypes, defaults;                   // objects by column, or null
 };
 
 struct CsvColumn {
-  size_t place = 0;  // in the row
+  size_t place = 0;  // position in the row
   std::string name;
   DType dtype = DType::str;
-  std::optional<std::string> fallback = std::nullopt;  // what stands for an empty field
-  Tensor fallback_value = {};                          // the same as it is given
-  std::string note = {};  // what made it text, where most of its fields are numbers
+  std::optional<std::string> fallback = std::nullopt;  // the value of an empty field
+  Tensor fallback_value = {};                          // the same as a tensor
+  std::string note = {};  // what made it text, when most of its fields are numbers
 };
 
 struct CsvTable {
@@ -31,20 +31,20 @@ struct CsvTable {
   size_t width = 0;  // fields of a row
   std::vector<CsvColumn> columns;
   std::vector<std::string> said = {};  // notes()
-  std::vector<uint32_t> uses = {};     // which of them a field of a row is, by its place; kUnused: none
+  std::vector<uint32_t> uses = {};     // index into `columns` of each field of a row; kUnused: not chosen
   static constexpr uint32_t kUnused = ~uint32_t{0};
-  void find_uses();       // of its columns
-  std::string hint = {};  // of one column: that another delimiter would make more
+  void find_uses();       // sets `uses`
+  std::string hint = {};  // for rows of one column: another delimiter would split them
 
   Schema schema() const;
-  const std::vector<std::string>& notes() const { return said; }  // of columns that may be meant otherwise
+  const std::vector<std::string>& notes() const { return said; }  // columns that may be misread
   CsvTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
-  // As RecordFormat::put.
+  // See RecordFormat::put.
   size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
 };
 
-// `contents`: of each of `files`.
+// `contents`: one for each of `files`.
 Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFile>& files,
                            const std::vector<CsvContents>& contents);
 

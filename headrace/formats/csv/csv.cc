@@ -1,4 +1,4 @@
-// CSV: see README.md beside this file.
+// CSV: see README.md.
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
@@ -9,7 +9,6 @@
 namespace headrace {
 namespace {
 
-// By the ending of its files, and for content that can be it.
 bool is_tab_separated(const Probe& probe) {
   return !probe.files.empty() && shard_kind(probe.files[0].path) == ".tsv";
 }
@@ -23,7 +22,7 @@ int recognise(const Probe& probe) {
   const std::string head = text_of_head(probe);
   const std::string first = head.substr(0, head.find_first_of("\r\n"));
   if (first.find(delimiter) != std::string::npos) return 40;
-  // One column: text, whose first line names it.
+  // One column: text whose first line is its name.
   const auto is_control = [](unsigned char c) { return c < 0x20 && c != '\t'; };
   return !first.empty() && first.size() < head.size() && std::ranges::none_of(first, is_control) ? 20 : 0;
 }
@@ -34,7 +33,7 @@ Result<char> character(const OpenRequest& request, std::string_view option, char
   if (given.size() == 1 && static_cast<unsigned char>(given[0]) < 0x80 && given.find_first_of("\r\n") != 0 &&
       given[0] != '\0')
     return given[0];
-  return invalid(std::string(option) + " wants one character of ASCII, no line end, got '" + given + "'");
+  return invalid(std::string(option) + " must be one ASCII character, not a line end, got '" + given + "'");
 }
 
 Result<CsvOptions> options_of(const OpenRequest& request) {
@@ -43,16 +42,16 @@ Result<CsvOptions> options_of(const OpenRequest& request) {
                   character(request, "delimiter", is_tab_separated(request.path()) ? '\t' : ','));
   HEADRACE_ASSIGN(out.dialect.quote, character(request, "quote", '"'));
   if (out.dialect.quote == out.dialect.delimiter)
-    return invalid("wants a quote and a delimiter that differ, got " + std::string(1, out.dialect.quote));
+    return invalid("quote and delimiter must differ, both are '" + std::string(1, out.dialect.quote) + "'");
   HEADRACE_ASSIGN(out.has_header, request.flag("header", true));
-  HEADRACE_ASSIGN(out.names, request.texts("names"));
-  HEADRACE_ASSIGN(out.columns, request.texts("columns"));
+  HEADRACE_ASSIGN(out.names, request.strings("names"));
+  HEADRACE_ASSIGN(out.columns, request.strings("columns"));
   if (const Value* dtypes = request.options.find("dtypes")) out.dtypes = *dtypes;
   if (const Value* defaults = request.options.find("defaults")) out.defaults = *defaults;
   return out;
 }
 
-// Rows end with \n or \r\n. Of a file that has but \r, as old Macs wrote it, all would be one row.
+// Rows end with \n or \r\n. A file with \r alone, as old Macs wrote it, would be one single row.
 Status check_row_ends(const Probe& probe, const CsvDialect& dialect) {
   if (probe.files.empty() || hides_text_of_head(probe)) return {};
   const std::string head = text_of_head(probe);
@@ -66,8 +65,8 @@ Status check_row_ends(const Probe& probe, const CsvDialect& dialect) {
     const auto file = std::ranges::find_if(probe.files, has_bytes);
     return corrupt(
         in_quotes((file == probe.files.end() ? probe.files[0] : *file).path) +
-        ": wants rows that end with \\n or \\r\\n, got a file that ends its lines with \\r alone (tr "
-        "'\\r' '\\n' makes rows of them)");
+        ": expected rows that end with \\n or \\r\\n, got a file that ends its lines with \\r alone; convert "
+        "it with tr '\\r' '\\n'");
   }
   return {};
 }
@@ -83,7 +82,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
   for (FileIndex& index : indexes) {
     HEADRACE_ASSIGN(const std::string extra, take_finders_extra(index));
     auto unpacked = CsvContents::unpack(extra);
-    if (!unpacked) return internal_error("wants what an index keeps of a CSV file, got something else");
+    if (!unpacked) return internal_error("expected the index of a CSV file, got something else");
     contents->push_back(*std::move(unpacked));
   }
   HEADRACE_ASSIGN(CsvTable made, csv_table(options, request.path().files, *contents));
@@ -114,23 +113,32 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "csv",
-    .doc = "Tables as text (RFC 4180): a field for each column, a sample for each row; one file or many, "
-           "plain, gzip, zlib or zstd.",
-    .options = {{"columns", "list[str]", "These columns, in this order; all when not given.", Value()},
-                {"header", "bool", "Whether the first row of each file names the columns.", true},
-                {"names", "list[str]",
-                 "Names of all columns, instead of the header's; column_0, column_1, … without either.",
-                 Value()},
-                {"dtypes", "dict[str, str]",
-                 "Dtypes by column; of others i64 or f64 where all their fields are such numbers, else str.",
-                 Value()},
-                {"defaults", "dict",
-                 "What stands for an empty field, by column; else it is empty text, or an error.", Value()},
-                {"delimiter", "str | None",
-                 "Between fields; a tab in .tsv files, else a comma, when not given.", Value()},
-                {"quote", "str", "Around fields that hold delimiters or line ends; \"\" when there is none.",
-                 "\""},
-                compression_option("gzip or zstd where a file begins so")},
+    .doc = "CSV files (RFC 4180), plain, gzip, zlib or zstd: one field per column, one sample per row.",
+    .fields = "one scalar per column.",
+    .details = {"Quoted fields may contain delimiters, line endings and doubled quotes. Empty lines are "
+                "ignored. All files must have the same columns."},
+    .options =
+        {{"columns", "Sequence[str] | None", "Only these columns, in this order; all when not given."},
+         {"header", "bool", "Whether the first row of each file has the column names.", true},
+         {"names", "Sequence[str] | None",
+          "Names of all columns instead of the header's; `column_0`, `column_1`, … if there is neither."},
+         {"dtypes", "Mapping[str, DTypeLike] | None",
+          "{column: dtype}. Other columns are int64 or float64 if every field of every file is such a "
+          "number, else str; a warning lists columns that are str because of a few fields. With a dtype "
+          "given here, such a field is an error of its row, see `on_error`."},
+         {"defaults", "Mapping[str, int | float | str] | None",
+          "{column: value} for empty fields. Without a default, an empty field is \"\" for str and an error "
+          "for a number."},
+         {"delimiter", "str | None",
+          "Delimiter between fields; a tab for .tsv files, else a comma, when not given."},
+         {"quote", "str", "Quote character; \"\" for files without quotes.", "\""},
+         compression_option("gzip and zstd are detected")},
+    .raises = {{"CorruptSample",
+                "a row has too few or too many fields, or a field is not a number of its dtype. The message "
+                "has file, line and column."},
+               {"ValueError", "a column does not exist, or the columns of the files differ."}},
+    .example = "hr.read_csv(\"train.csv\", columns=[\"id\", \"price\"], dtypes={\"price\": \"float32\"}, "
+               "defaults={\"price\": 0})",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -33,7 +33,7 @@ std::string value_text(const Tensor& field) {
   return std::to_string(view.as<uint8_t>()[0]);
 }
 
-// The schema, then a text for each row or its error.
+// The schema, then one string for each row or its error.
 std::vector<std::string> table_of(Store& store, const std::string& path, const Value& options = {}) {
   const auto source = open_source(store, path, "csv", options);
   if (!source.ok()) return {std::string(source.status().text())};
@@ -55,10 +55,10 @@ std::vector<std::string> table_of(const std::string& text, std::string_view opti
 }
 
 TEST(Csv, DtypesAreThoseThatHoldEveryField) {
-  EXPECT_THAT(
-      table_of("a,b,c,d\n1,1,x,\n-2, 2.5,3,\n+3,nan,,\n"),
-      ElementsAre("a: i64 (), b: f64 (), c: str, d: str", "1 1.0 'x' ''", "-2 2.5 '3' ''", HasSubstr("3 ")));
-  EXPECT_THAT(table_of("id\n9223372036854775807\n"), ElementsAre("id: i64 ()", "9223372036854775807"));
+  EXPECT_THAT(table_of("a,b,c,d\n1,1,x,\n-2, 2.5,3,\n+3,nan,,\n"),
+              ElementsAre("a: int64 (), b: float64 (), c: str, d: str", "1 1.0 'x' ''", "-2 2.5 '3' ''",
+                          HasSubstr("3 ")));
+  EXPECT_THAT(table_of("id\n9223372036854775807\n"), ElementsAre("id: int64 ()", "9223372036854775807"));
   // What a float would round is text.
   EXPECT_THAT(table_of("id\n9223372036854775808\n"), ElementsAre("id: str", "'9223372036854775808'"));
 }
@@ -66,9 +66,9 @@ TEST(Csv, DtypesAreThoseThatHoldEveryField) {
 TEST(Csv, QuotedFieldsHoldDelimitersQuotesAndLineEnds) {
   EXPECT_THAT(
       table_of("a,b\n\"x,y\",1\n\"two\nlines\r\nhere\",2\n\"say \"\"hi\"\"\",\"3\"\r\n\"\",4\n"),
-      ElementsAre("a: str, b: i64 ()", "'x,y' 1", "'two\nlines\r\nhere' 2", "'say \"hi\"' 3", "'' 4"));
+      ElementsAre("a: str, b: int64 ()", "'x,y' 1", "'two\nlines\r\nhere' 2", "'say \"hi\"' 3", "'' 4"));
   EXPECT_THAT(table_of("a,b\nit\"s,5\" disk\n"), ElementsAre("a: str, b: str", "'it\"s' '5\" disk'"));
-  EXPECT_THAT(table_of("\"a\nb\",c\n1,2\n"), ElementsAre("a\nb: i64 (), c: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("\"a\nb\",c\n1,2\n"), ElementsAre("a\nb: int64 (), c: int64 ()", "1 2"));
   EXPECT_THAT(table_of("a\n\"x\n", R"({"quote":""})"), ElementsAre("a: str", "'\"x'"));
 }
 
@@ -76,16 +76,17 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   const std::string text = "a,b\n\"one\n\nrow\",1\n\n2,3,4\nx,5\n\"y\"z,6\nx\n";
   EXPECT_THAT(
       table_of(text, R"({"dtypes":{"a":"str","b":"i64"}})"),
-      ElementsAre("a: str, b: i64 ()", "'one\n\nrow' 1", "wants 2 columns, got 3: x, line 6 at byte 18",
+      ElementsAre("a: str, b: int64 ()", "'one\n\nrow' 1", "expected 2 columns, got 3: x, line 6 at byte 18",
                   "'x' 5",
-                  "column 1 wants a delimiter behind the quote that closes it, got 'z': x, line 8 at byte 28",
-                  "wants 2 columns, got 1: x, line 9 at byte 35"));
+                  "column 1: expected a delimiter after the closing quote, got 'z': x, line 8 at byte 28",
+                  "expected 2 columns, got 1: x, line 9 at byte 35"));
   EXPECT_THAT(
       table_of("a,b\n1,2\n1,\n1,x\n", R"({"dtypes":{"b":"i64"}})"),
-      ElementsAre("a: i64 (), b: i64 ()", "1 2",
-                  "column 'b' wants i64, got nothing; defaults= says what stands for it: x, line 3 at byte 8",
-                  "column 'b' wants i64, got 'x': x, line 4 at byte 11"));
-  EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a' wants UTF-8"));
+      ElementsAre("a: int64 (), b: int64 ()", "1 2",
+                  "column 'b' is empty in this row; expected int64; set a value with defaults={\"b\": 0}: x, "
+                  "line 3 at byte 8",
+                  "column 'b': expected int64, got 'x': x, line 4 at byte 11"));
+  EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a': expected UTF-8"));
 }
 
 std::vector<std::string> notes_of_table(const std::string& text, std::string_view options = "{}") {
@@ -99,19 +100,22 @@ TEST(Csv, AColumnThatFewFieldsMakeTextIsNamedWithTheFirstOfThem) {
   std::string text = "id,price,name\n";
   for (int i = 0; i < 30; ++i) text += std::to_string(i) + "," + std::to_string(i) + ".5,n\n";
   EXPECT_THAT(notes_of_table(text), IsEmpty());
-  EXPECT_THAT(notes_of_table(text + "30,thirty,31\n"),
-              ElementsAre("column 'price' is text for 'thirty' (x, line 32): the other 30 are numbers; "
-                          "dtypes={\"price\": \"f64\"} makes of such a field an error of its row, \"str\" "
-                          "says that it is meant so"));
+  EXPECT_THAT(
+      notes_of_table(text + "30,thirty,31\n"),
+      ElementsAre(
+          "column 'price' is read as strings because of 'thirty' (x, line 32); the other 30 are numbers; "
+          "dtypes={\"price\": \"float64\"} makes such fields errors of their rows, \"str\" "
+          "silences this note"));
   EXPECT_THAT(notes_of_table(text + "n/a,1,n\n\nn/b,2,n\n"),
-              ElementsAre(HasSubstr("column 'id' is text for 'n/a' (x, line 32) and 1 more: the other 30")));
+              ElementsAre(HasSubstr(
+                  "column 'id' is read as strings because of 'n/a' (x, line 32) and 1 more; the other 30")));
   // The first rows may be the odd ones.
   EXPECT_THAT(notes_of_table("id,price\nx,1\n" + text.substr(text.find('\n') + 1)),
-              ElementsAre(HasSubstr("'id' is text for 'x' (x, line 2)")));
+              ElementsAre(HasSubstr("'id' is read as strings because of 'x' (x, line 2)")));
   for (const char* said :
        {R"({"dtypes":{"price":"f64"}})", R"({"dtypes":{"price":"str"}})", R"({"columns":["id"]})"})
     EXPECT_THAT(notes_of_table(text + "30,thirty,31\n", said), IsEmpty()) << said;
-  // One in ten is no accident any more, nor is what stands beside texts of another file.
+  // One in ten is no accident any more, nor are numbers next to strings of another file.
   for (int i = 0; i < 4; ++i) text += "x,1,n\n";
   EXPECT_THAT(notes_of_table(text), IsEmpty());
   MemoryStore store;
@@ -124,21 +128,22 @@ TEST(Csv, AColumnThatFewFieldsMakeTextIsNamedWithTheFirstOfThem) {
 TEST(Csv, OneColumnThatAnotherDelimiterWouldDivideIsNamed) {
   const std::string text = "a;b;c\n1;2;3\n";
   EXPECT_THAT(notes_of_table(text),
-              ElementsAre("rows have one column: delimiter=\";\" would make 3 columns of 'a;b;c'"));
+              ElementsAre("rows have one column: delimiter=\";\" would split 'a;b;c' into 3 columns"));
   EXPECT_THAT(notes_of_table("1|2\n3|4\n", R"({"header":false})"),
-              ElementsAre(HasSubstr("delimiter=\"|\" would make 2 columns of '1|2'")));
+              ElementsAre(HasSubstr("delimiter=\"|\" would split '1|2' into 2 columns")));
   EXPECT_THAT(notes_of_table("a,b\n1,2\n", R"({"delimiter":"\t"})"),
               ElementsAre(HasSubstr("delimiter=\",\"")));
   EXPECT_THAT(notes_of_table(text, R"({"delimiter":";"})"), IsEmpty());
   EXPECT_THAT(notes_of_table("a\n1;2\n"), IsEmpty());
   EXPECT_THAT(table_of("a;b\n1,5;2\n")[1],
-              HasSubstr("wants 1 column, got 2; delimiter=\";\" would make 2 columns of 'a;b'"));
+              HasSubstr("expected 1 column, got 2; delimiter=\";\" would split 'a;b' into 2 columns"));
   EXPECT_THAT(table_of(text, R"({"columns":["a"]})")[0], HasSubstr("got 'a'; delimiter=\";\""));
 }
 
 TEST(Csv, LinesThatEndWithACarriageReturnAloneAreAnError) {
   for (const char* options : {"{}", R"({"header":false})"})
-    EXPECT_THAT(table_of("a,b\r1,2\r3,4\r", options)[0], HasSubstr("'x': wants rows that end with \\n or"));
+    EXPECT_THAT(table_of("a,b\r1,2\r3,4\r", options)[0],
+                HasSubstr("'x': expected rows that end with \\n or"));
   EXPECT_EQ(table_of("a,\"b\rc\"\n1,2\n").size(), 2u);
   EXPECT_EQ(table_of("a,b\r\n1,2\r\n").size(), 2u);
   EXPECT_THAT(table_of("\"a\rb\",c")[0], Not(HasSubstr("alone")));
@@ -151,53 +156,56 @@ TEST(Csv, TextInUtf16IsCalledSo) {
       "1\0,\0"
       "2\0\n\0",
       18);
-  EXPECT_THAT(table_of(text)[0], HasSubstr("wants text in UTF-8, got UTF-16"));
+  EXPECT_THAT(table_of(text)[0], HasSubstr("expected text in UTF-8, got UTF-16"));
 }
 
 TEST(Csv, AQuoteThatIsNotClosedCostsWhatFollows) {
   EXPECT_THAT(
       table_of("a,b\n1,2\n3,\"4\n5,6\n"),
-      ElementsAre("a: i64 (), b: i64 ()", "1 2",
-                  "wants a quote that closes the last field, got none (line 3): x, record 1 at byte 8"));
+      ElementsAre("a: int64 (), b: int64 ()", "1 2",
+                  "expected a closing quote for the last field, got none (line 3): x, record 1 at byte 8"));
 }
 
 TEST(Csv, EmptyLinesAreNoRows) {
-  EXPECT_THAT(table_of("\n\na\r\n\r\n1\n\n\n2"), ElementsAre("a: i64 ()", "1", "2"));
+  EXPECT_THAT(table_of("\n\na\r\n\r\n1\n\n\n2"), ElementsAre("a: int64 ()", "1", "2"));
   EXPECT_THAT(table_of("a\n\"\"\n"), ElementsAre("a: str", "''"));
 }
 
 TEST(Csv, ColumnsAreChosenNamedAndTyped) {
   EXPECT_THAT(table_of("a,b,c\n1,2,3\n", R"({"columns":["c","a"]})"),
-              ElementsAre("c: i64 (), a: i64 ()", "3 1"));
+              ElementsAre("c: int64 (), a: int64 ()", "3 1"));
   EXPECT_THAT(table_of("1,2\n3,4\n", R"({"header":false})"),
-              ElementsAre("column_0: i64 (), column_1: i64 ()", "1 2", "3 4"));
+              ElementsAre("column_0: int64 (), column_1: int64 ()", "1 2", "3 4"));
   EXPECT_THAT(table_of("1,2\n", R"({"header":false,"names":["a","b"]})"),
-              ElementsAre("a: i64 (), b: i64 ()", "1 2"));
-  EXPECT_THAT(table_of("x,y\n1,2\n", R"({"names":["a","b"]})"), ElementsAre("a: i64 (), b: i64 ()", "1 2"));
-  EXPECT_THAT(table_of(",b\n1,2\n"), ElementsAre("column_0: i64 (), b: i64 ()", "1 2"));
-  EXPECT_THAT(table_of("a;b\n1;2\n", R"({"delimiter":";"})"), ElementsAre("a: i64 (), b: i64 ()", "1 2"));
+              ElementsAre("a: int64 (), b: int64 ()", "1 2"));
+  EXPECT_THAT(table_of("x,y\n1,2\n", R"({"names":["a","b"]})"),
+              ElementsAre("a: int64 (), b: int64 ()", "1 2"));
+  EXPECT_THAT(table_of(",b\n1,2\n"), ElementsAre("column_0: int64 (), b: int64 ()", "1 2"));
+  EXPECT_THAT(table_of("a;b\n1;2\n", R"({"delimiter":";"})"), ElementsAre("a: int64 (), b: int64 ()", "1 2"));
   EXPECT_THAT(table_of("a\ntrue\n0\n", R"({"dtypes":{"a":"bool"}})"), ElementsAre("a: bool ()", "1", "0"));
 }
 
 TEST(Csv, DefaultsStandForEmptyFields) {
   EXPECT_THAT(table_of("a,b,c\n,,\n1,2,3\n", R"({"defaults":{"a":-1,"b":"0","c":7}, "dtypes":{"c":"str"}})"),
-              ElementsAre("a: i64 (), b: i64 (), c: str", "-1 0 '7'", "1 2 '3'"));
+              ElementsAre("a: int64 (), b: int64 (), c: str", "-1 0 '7'", "1 2 '3'"));
   EXPECT_THAT(table_of("a\n1\n", R"({"defaults":{"a":"x"}})"),
-              ElementsAre("csv: 'x': defaults wants i64 for column 'a', got \"x\""));
+              ElementsAre("csv: 'x': defaults: expected int64 for column 'a', got \"x\""));
 }
 
 TEST(Csv, OptionsSayWhatTheyWant) {
   EXPECT_THAT(table_of("a,b\n", R"({"columns":["c"]})"),
-              ElementsAre("csv: 'x': columns wants names of columns (a, b), got 'c'"));
+              ElementsAre("csv: 'x': columns: expected names of columns (a, b), got 'c'"));
   EXPECT_THAT(table_of("a,b\n", R"({"dtypes":{"c":"i64"}})"),
-              ElementsAre("csv: 'x': dtypes wants names of columns (a, b), got 'c'"));
-  EXPECT_THAT(table_of("a,a\n"),
-              ElementsAre("csv: 'x': wants column names that differ, got 'a' twice; names= gives others"));
+              ElementsAre("csv: 'x': dtypes: expected names of columns (a, b), got 'c'"));
+  EXPECT_THAT(
+      table_of("a,a\n"),
+      ElementsAre("csv: 'x': expected distinct column names, got 'a' twice; rename them with names="));
   EXPECT_THAT(
       table_of("", "{}"),
-      ElementsAre("csv: 'x': wants a row at least, to know the columns, got none; names= gives them"));
+      ElementsAre(
+          "csv: 'x': expected at least one row, to find the columns, got none; name them with names="));
   EXPECT_THAT(table_of("a\n", R"({"delimiter":"::"})"),
-              ElementsAre("csv: 'x': delimiter wants one character of ASCII, no line end, got '::'"));
+              ElementsAre("csv: 'x': delimiter must be one ASCII character, not a line end, got '::'"));
 }
 
 TEST(Csv, FilesHaveTheSameColumns) {
@@ -207,9 +215,10 @@ TEST(Csv, FilesHaveTheSameColumns) {
   store.add("d/3.csv", "a,b\n3,4.5\n");
   store.add("e/1.csv", "a,b\n1,2\n");
   store.add("e/2.csv", "a,c\n1,2\n");
-  EXPECT_THAT(table_of(store, "d"), ElementsAre("a: i64 (), b: f64 ()", "1 2.0", "3 4.5"));
-  EXPECT_THAT(table_of(store, "e"),
-              ElementsAre("csv: 'e': 'e/2.csv': wants the columns of the files before (a, b), got a, c"));
+  EXPECT_THAT(table_of(store, "d"), ElementsAre("a: int64 (), b: float64 ()", "1 2.0", "3 4.5"));
+  EXPECT_THAT(
+      table_of(store, "e"),
+      ElementsAre("csv: 'e': 'e/2.csv': expected the columns of the files before it (a, b), got a, c"));
 }
 
 TEST(Csv, IsRecognisedByItsNameAndText) {
@@ -222,7 +231,7 @@ TEST(Csv, IsRecognisedByItsNameAndText) {
   for (const char* path : {"a.csv", "a.tsv", "a.csv.gz"}) {
     const auto source = open_source(store, path);
     ASSERT_TRUE(source.ok()) << source.status().text();
-    EXPECT_EQ((*source)->schema().text(), "a: i64 (), b: i64 ()") << path;
+    EXPECT_EQ((*source)->schema().text(), "a: int64 (), b: int64 ()") << path;
   }
   EXPECT_FALSE(open_source(store, "data").ok());
   EXPECT_FALSE(open_source(store, "binary.csv").ok());
@@ -231,7 +240,7 @@ TEST(Csv, IsRecognisedByItsNameAndText) {
             "a\r\n1\r\n");
   const auto one = open_source(store, "one.csv");
   ASSERT_TRUE(one.ok()) << one.status().text();
-  EXPECT_EQ((*one)->schema().text(), "a: i64 ()");
+  EXPECT_EQ((*one)->schema().text(), "a: int64 ()");
   store.add("empty.csv", "\n"), store.add("bytes.csv", "a\x01\n1\n");
   EXPECT_FALSE(open_source(store, "empty.csv").ok());
   EXPECT_FALSE(open_source(store, "bytes.csv").ok());
@@ -252,11 +261,11 @@ TEST(Csv, RowsCrossTheWindowsOfTheWalk) {
 }
 
 TEST(Csv, AByteOrderMarkIsNoPartOfTheHeader) {
-  EXPECT_THAT(table_of("\xEF\xBB\xBF\"a\n\",b\n1,2\n"), ElementsAre("a\n: i64 (), b: i64 ()", "1 2"));
+  EXPECT_THAT(table_of("\xEF\xBB\xBF\"a\n\",b\n1,2\n"), ElementsAre("a\n: int64 (), b: int64 ()", "1 2"));
   EXPECT_THAT(table_of("a\n"), ElementsAre("a: str"));
 }
 
-// Whether rows that go straight into columns are those that are read one by one.
+// Whether rows put straight into columns are the same as rows read one by one.
 bool puts_what_it_reads(const std::string& text, std::string_view options = "{}") {
   MemoryStore store;
   store.add("x", text);
@@ -364,7 +373,7 @@ SourceCase csv_files() {
   out.cut = Cut::is_not_seen;  // a field that is cut is a shorter field
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Csv, SourceConformance, testing::Values(csv_files));
+INSTANTIATE_TEST_SUITE_P(Csv, SourceConformance, ::testing::Values(csv_files));
 
 }  // namespace
 }  // namespace trial

@@ -29,14 +29,14 @@ class RowFinder final : public RecordFinder {
       pending_ += text;
       pending_.erase(0, rows_of(pending_, index));
     }
-    if (pending_.size() > kMostCsvRow) lose("wants rows of at most 64 MiB, got a longer one", index);
+    if (pending_.size() > kMostCsvRow) lose("expected rows of at most 64 MiB, got a longer one", index);
     return {};
   }
 
   void finish(bool whole, FileIndex& index) override {
     if (whole && !is_lost_ && !pending_.empty()) {
       if (end_.is_quoted())
-        lose("wants a quote that closes the last field, got none", index);
+        lose("expected a closing quote for the last field, got none", index);
       else
         add(pending_, index);
     }
@@ -44,7 +44,7 @@ class RowFinder final : public RecordFinder {
   }
 
  private:
-  // The whole rows that begin the text; how many bytes they are.
+  // Adds the complete rows at the start of the text; returns their size in bytes.
   size_t rows_of(std::string_view text, FileIndex& index) {
     size_t used = 0;
     while (used < text.size()) {
@@ -72,7 +72,7 @@ class RowFinder final : public RecordFinder {
   }
 
   void see(std::string_view row, uint64_t line) {
-    if (!split_row(row, dialect_, fields_).ok()) return;  // to read it is the error
+    if (!split_row(row, dialect_, fields_).ok()) return;  // reading the row gives the error
     if (contents_.columns.empty()) contents_.columns.resize(fields_.size());
     const size_t count = std::min(fields_.size(), contents_.columns.size());
     for (size_t i = 0; i < count; ++i)
@@ -89,9 +89,9 @@ class RowFinder final : public RecordFinder {
   CsvDialect dialect_;
   bool wants_header_;
   RowEnd end_;
-  std::string pending_;               // of a row whose end has not come
+  std::string pending_;               // the start of a row whose end has not come
   uint64_t position_ = 0, line_ = 1;  // of the next row
-  bool is_begun_ = false;             // the mark was looked for
+  bool is_begun_ = false;             // the byte order mark was checked
   bool is_lost_ = false;
   std::vector<CsvField> fields_;
   CsvContents contents_;
@@ -109,7 +109,7 @@ void put(std::string& out, const ColumnKind& kind) {
   out += counts.text;
 }
 
-// The numbers that put() put, which begin `bytes`; they get behind them.
+// Takes the numbers that put() wrote off the front of `bytes`.
 template <size_t N> bool take(std::string_view& bytes, uint64_t (&out)[N]) {
   if (bytes.size() < sizeof out) return false;
   std::memcpy(out, bytes.data(), sizeof out);

@@ -1,4 +1,4 @@
-// The index of a CSV file: where its rows lie, and what was seen of its columns on the way.
+// The index of a CSV file: where its rows are, and what was seen of its columns while finding them.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace headrace {
 
-// What a file's index keeps beside its rows.
+// What a file's index keeps besides its rows.
 struct CsvContents {
-  std::string header;  // the row itself, without its end; empty when there is none
+  std::string header;  // the row without its end; empty when there is none
   std::vector<ColumnKind> columns;
   LineNumbers lines;
 
@@ -22,10 +22,10 @@ struct CsvContents {
   static std::optional<CsvContents> unpack(std::string_view bytes);
 };
 
-// Empty lines are no rows. With `has_header` the first row is none either. FileIndex::extra is packed
+// Empty lines are not rows. With `has_header`, the first row is not one either. FileIndex::extra is packed
 // CsvContents.
 std::unique_ptr<RecordFinder> csv_rows(const CsvDialect& dialect, bool has_header);
 
-inline constexpr size_t kMostCsvRow = size_t{64} << 20;  // bytes; a longer one has lost a quote
+inline constexpr size_t kMostCsvRow = size_t{64} << 20;  // bytes; a longer one lacks a closing quote
 
 }  // namespace headrace

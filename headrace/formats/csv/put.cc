@@ -1,6 +1,6 @@
-// The short way from rows of CSV to the columns of a batch: delimiters and quotes are found for many rows at
-// once, numbers are parsed where they stand, texts share the bytes of the file. What is wrong is left to
-// CsvTable::read(), which has words for it.
+// The fast path from CSV rows to the columns of a batch: delimiters and quotes are found for many rows at
+// once, numbers are parsed in place, strings share the bytes of the file. Rows that fail are left to
+// CsvTable::read(), which reports the error.
 #include <cstring>
 
 #include "headrace/core/text/utf8.h"
@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-// Behind what was taken; null where it cannot be taken this way.
+// The position after what was taken; null where it cannot be taken this way.
 using Next = const char*;
 
 kernels::WantedBytes wanted(char c) { return {static_cast<uint8_t>(c), static_cast<uint8_t>(c), 0}; }
@@ -20,9 +20,9 @@ std::string_view between(const char* begin, const char* end) {
   return {begin, static_cast<size_t>(end - begin)};
 }
 
-constexpr ptrdiff_t kCopied = 64;  // bytes at a time: between two quotes there are a few words, mostly
+constexpr ptrdiff_t kCopied = 64;  // bytes at a time: two quotes are mostly a few words apart
 
-// Where the copy ends; behind it, too, bytes are written, and those up to `readable` may be read.
+// Copies and returns the end of the copy. May write beyond it, and read up to `readable`.
 char* copy(const char* at, const char* end, char* out, const char* readable) {
   const ptrdiff_t size = end - at;
   if (readable - end < kCopied) {
@@ -60,10 +60,10 @@ class RowsToColumns {
   }
 
  private:
-  // What is done with the field at a place of a row.
+  // What to do with the field at one position of a row.
   struct Use {
-    const CsvColumn* column = nullptr;  // null: it is passed over
-    ParsePlain parse = nullptr;         // of a number; null: parse_number()
+    const CsvColumn* column = nullptr;  // null: skipped
+    ParsePlain parse = nullptr;         // for a number; null: parse_number()
     FieldPlace to = {};
     size_t size = 0;  // of a number
     bool is_text = false;
@@ -101,7 +101,7 @@ class RowsToColumns {
     return put_field(use, n, between(at, next)) ? next : nullptr;
   }
 
-  // Just behind its quote.
+  // `at`: just after the opening quote.
   Next put_quoted(const Use& use, size_t n, const char* at, const char* end) {
     const char* const stop = quotes_.next(at, end);
     if (stop == end) return nullptr;
@@ -109,7 +109,7 @@ class RowsToColumns {
     return put_field(use, n, between(at, stop)) ? stop + 1 : nullptr;
   }
 
-  // A field that has quotes in it, and so is no number.
+  // A field with quotes in it, so not a number.
   Next put_escaped(const Use& use, size_t n, const char* at, const char* end) {
     const size_t room = static_cast<size_t>(end - at) + kCopied;
     std::byte* const begin = made_.take(room);
@@ -122,7 +122,7 @@ class RowsToColumns {
     return use.is_text && put_text(use, n, text, made_.buffer()) ? next : nullptr;
   }
 
-  // Copies a text up to the quote that closes it, of two quotes one, and gets behind it.
+  // Copies up to the closing quote, two quotes as one; returns the position after it.
   Next unquote(const char* at, const char* end, char*& out) const {
     while (true) {
       const char* const stop = quotes_.next(at, end);
@@ -134,7 +134,7 @@ class RowsToColumns {
     }
   }
 
-  // A field that is part of the row.
+  // A field whose bytes are part of the row.
   bool put_field(const Use& use, size_t n, std::string_view text) {
     if (!use.column) return true;
     const bool takes_fallback = text.empty() && use.column->fallback;
@@ -167,8 +167,8 @@ class RowsToColumns {
   const char* const readable_;  // the end of the buffer
   Neighbours neighbours_;
   Marks delimiters_, quotes_;
-  bool has_str_ = false, is_utf8_ = false;  // a column; the row
-  std::vector<Use> uses_;                   // by place; one at least
+  bool has_str_ = false, is_utf8_ = false;  // some column is str; this row is UTF-8
+  std::vector<Use> uses_;                   // by position; at least one
   MadeBytes made_;
 };
 

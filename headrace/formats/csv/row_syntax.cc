@@ -51,7 +51,7 @@ std::string_view without_row_end(std::string_view row) {
 
 namespace {
 
-// The field that begins at `at`, just behind its quote; `at` gets to what closes it.
+// The field that begins at `at`, just after its opening quote; moves `at` to the closing quote.
 bool take_quoted(std::string_view row, char quote, size_t& at, CsvField& out) {
   const size_t begin = at;
   out.is_quoted = true;
@@ -70,17 +70,16 @@ bool take_quoted(std::string_view row, char quote, size_t& at, CsvField& out) {
 
 Status split_row(std::string_view row, const CsvDialect& dialect, std::vector<CsvField>& out) {
   out.clear();
-  const auto column = [&] { return "column " + std::to_string(out.size() + 1) + " wants "; };
+  const auto column = [&] { return "column " + std::to_string(out.size() + 1) + ": expected "; };
   for (size_t at = 0;; ++at) {
     CsvField field;
     if (dialect.quote != '\0' && at < row.size() && row[at] == dialect.quote) {
       ++at;
-      if (!take_quoted(row, dialect.quote, at, field))
-        return corrupt(column() + "a quote that closes it, got none");
+      if (!take_quoted(row, dialect.quote, at, field)) return corrupt(column() + "a closing quote, got none");
       ++at;
       if (at < row.size() && row[at] != dialect.delimiter)
-        return corrupt(column() + "a delimiter behind the quote that closes it, got '" +
-                       std::string(1, row[at]) + "'");
+        return corrupt(column() + "a delimiter after the closing quote, got '" + std::string(1, row[at]) +
+                       "'");
     } else {
       const size_t end = std::min(row.find(dialect.delimiter, at), row.size());
       field.text = row.substr(at, end - at);

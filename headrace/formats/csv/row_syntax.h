@@ -1,6 +1,6 @@
-// Rows of CSV as RFC 4180 has them: where one ends, and what its fields are. A field that begins with a quote
-// goes on to the next quote that is alone; delimiters and line ends between them are its own, and two quotes
-// are one. A row ends with \n or \r\n. Pure; any thread.
+// Rows of CSV (RFC 4180): where a row ends, and its fields. A field that begins with a quote ends at the next
+// quote that is not doubled; delimiters and line ends inside belong to it, and two quotes stand for one. A
+// row ends with \n or \r\n. Pure; any thread.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -13,20 +13,20 @@ namespace headrace {
 
 struct CsvDialect {
   char delimiter = ',';
-  char quote = '"';  // '\0': there are none
+  char quote = '"';  // '\0': no quoting
 };
 
-// Looks for the end of a row whose bytes may come piece by piece.
+// Finds the end of a row whose bytes may come in pieces.
 class RowEnd {
  public:
   explicit RowEnd(const CsvDialect& dialect) : dialect_(dialect) {}
-  // The number of bytes of the row that begins `text`, its \n included; npos when it is not there yet. Then
-  // the call that follows gets the same text and more behind it.
+  // The size in bytes of the row that begins `text`, its \n included; npos when its end has not come yet. The
+  // next call then gets the same text with more appended.
   size_t find(std::string_view text);
-  bool is_quoted() const { return state_ == State::quoted; }  // a quote was not closed so far
+  bool is_quoted() const { return state_ == State::quoted; }  // inside an open quote
 
  private:
-  enum class State { field_begin, plain, quoted, quote };  // quote: the one that closes, or the first of two
+  enum class State { field_begin, plain, quoted, quote };  // quote: the closing one, or the first of two
   void reset() { state_ = State::field_begin, seen_ = 0; }
 
   CsvDialect dialect_;
@@ -41,9 +41,9 @@ struct CsvField {
 };
 std::string unescaped(const CsvField& field, char quote);
 
-// A row without what ends it.
+// A row without its line end.
 std::string_view without_row_end(std::string_view row);
-// The fields of such a row, one at least. The error names the column by its number, from 1.
+// The fields of such a row, at least one. The error gives the column's number, from 1.
 Status split_row(std::string_view row, const CsvDialect& dialect, std::vector<CsvField>& out);
 
 }  // namespace headrace

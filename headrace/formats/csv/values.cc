@@ -13,7 +13,7 @@ std::string_view without_blanks(std::string_view field) {
   return field.substr(first, field.find_last_not_of(" \t") + 1 - first);
 }
 
-// All of the text as a number, which may have a plus.
+// Parses all of the text as a number, which may have a plus sign.
 template <class T> std::errc parse_all(std::string_view text, T& out) {
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
   const char* const end = text.data() + text.size();
@@ -22,7 +22,7 @@ template <class T> std::errc parse_all(std::string_view text, T& out) {
   return error;
 }
 
-// A number that is too large or too small for T: infinity or zero with its sign.
+// The value of a number that is too large or too small for T: infinity or zero, with its sign.
 template <class T> T beyond(std::string_view text) {
   long double wide = 0;
   T out = 0;
@@ -66,7 +66,7 @@ void ColumnKind::see(std::string_view field, uint64_t line) {
   if (counts.is_of_texts) return;
   const std::string_view shown = without_blanks(field);
   int64_t whole = 0;
-  double value = 0;  // a whole number that no i64 holds is kept as text: a float would round it
+  double value = 0;  // an integer that does not fit int64 stays text: a float would round it
   if (parse_all(shown, whole) == std::errc()) {
     counts.see_number();
   } else if (!is_whole_number(shown) && parse_float(shown, value)) {

@@ -1,4 +1,4 @@
-// What a field of CSV is: a number, a bool or text. Any thread.
+// Types of CSV fields: number, bool or text. Any thread.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace headrace {
 
-// Which types hold every field of a column that was seen. One that is no number makes it text.
+// The types that hold every field of a column that was seen. One field that is not a number makes it text.
 struct ColumnKind {
   MostlyNumbers counts;
-  bool is_integer = true;                           // all numbers are i64
+  bool is_integer = true;                           // all numbers fit int64
   void see(std::string_view field, uint64_t line);  // not empty
   void merge(const ColumnKind& later, const std::string& path_of_later);
-  DType dtype() const;  // i64, f64 or str
+  DType dtype() const;  // int64, float64 or str
   DType dtype_of_numbers() const { return is_integer ? DType::i64 : DType::f64; }
   bool operator==(const ColumnKind&) const = default;
 };
 
-// The field as a number or a bool of size_of(dtype) bytes at `out`; false when it is none, or does not fit.
-// Blanks around it are passed over. Floats are rounded to the nearest; beyond all they are infinite.
+// Writes the field as a number or bool of size_of(dtype) bytes to `out`; false when it is not one or does not
+// fit. Blanks around it are ignored. Floats are rounded to nearest; those too large become infinite.
 bool parse_number(std::string_view field, DType dtype, std::byte* out);
 
-// The same of a number as most are written; false where it is not, and parse_number() has to look.
+// The same for the common spelling of numbers; false for any other, which parse_number() must try.
 using ParsePlain = bool (*)(std::string_view field, std::byte* out);
-ParsePlain parse_plain(DType dtype);  // null: of a dtype that has none
+ParsePlain parse_plain(DType dtype);  // null for a dtype that has none
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// Writes CSV: "Writing" in README.md beside this file.
+// Writes CSV: see "Writing" in README.md.
 #include <cctype>
 #include <limits>
 
@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// With quotes where a reader would take it for something else.
+// Adds quotes where a reader would misread the field without them.
 void append_csv_field(std::string_view text, char delimiter, bool is_alone, std::string& out) {
   const char special[] = {delimiter, '"', '\n', '\r'};
   if (text.find_first_of({special, sizeof special}) == std::string_view::npos &&
@@ -25,8 +25,8 @@ void append_csv_field(std::string_view text, char delimiter, bool is_alone, std:
   out += '"';
 }
 
-// A NaN has a payload and a sign, and "nan" has neither: whether there is one, and then the field as it is
-// read.
+// A NaN has a payload and a sign, the text "nan" has neither. If `field` is NaN, replaces it with the NaN
+// that is read back and returns true.
 bool replace_nan(Tensor& field) {
   const View view = field.view();
   const auto replaced = [&]<class T>(T bits) {
@@ -78,7 +78,7 @@ class CsvWriter final : public FileWriter {
     }
     row_ += '\n';
     if (row_.size() > kMostCsvRow)
-      return invalid("csv has rows of at most " + std::to_string(kMostCsvRow) + " bytes, got " +
+      return invalid("csv: expected a row of at most " + std::to_string(kMostCsvRow) + " bytes, got " +
                      std::to_string(row_.size()));
     return file_.append(row_);
   }
@@ -90,7 +90,7 @@ class CsvWriter final : public FileWriter {
   const char delimiter_;
   NewText file_;
   std::string row_;
-  std::vector<Tensor> read_;  // where that is something else than what was given
+  std::vector<Tensor> read_;  // set where it differs from what was given
 };
 
 Result<char> delimiter_of(const WriteRequest& request) {
@@ -99,26 +99,26 @@ Result<char> delimiter_of(const WriteRequest& request) {
       given.find_first_of("\r\n\"+-.0123456789") != 0 && !std::isalpha(static_cast<unsigned char>(given[0])))
     return given[0];
   return invalid(
-      "csv: delimiter wants one character of ASCII that stands in no number, and no quote or line end, got " +
+      "csv: delimiter must be one ASCII character that is not part of a number, a quote or a line end, got " +
       in_quotes(given));
 }
 
 Status check_column(const std::string& name, const TensorSpec& spec) {
   const auto refused = [&](const std::string& why) {
-    return invalid("csv: field " + in_quotes(name) + " " + why);
+    return invalid("csv: field " + in_quotes(name) + ": " + why);
   };
-  if (name.empty()) return refused("wants a name, for the header to have one");
+  if (name.empty()) return refused("expected a name for the header, got an empty one");
   if (spec.dtype == DType::bytes)
-    return refused("is bytes, for which CSV has no text; leave it out, or make it str");
+    return refused("CSV cannot hold bytes; leave the field out or convert it to str");
   if (!is_text(spec.dtype) && spec.shape.rank() > 0)
-    return refused("has the shape " + spec.shape.text() +
-                   ", and columns of CSV are single values; jsonl has lists");
+    return refused("CSV columns hold single values, got shape " + spec.shape.text() +
+                   "; jsonl can hold lists");
   return {};
 }
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   const Schema& schema = request.schema;
-  if (schema.size() == 0) return invalid("csv wants at least one field, got none");
+  if (schema.size() == 0) return invalid("csv: expected at least one field, got none");
   for (size_t i = 0; i < schema.size(); ++i) HEADRACE_TRY(check_column(schema.names[i], schema.specs[i]));
   HEADRACE_ASSIGN(const char delimiter, delimiter_of(request));
   HEADRACE_ASSIGN(NewText file, NewText::make("csv", request));
@@ -141,13 +141,13 @@ Value with_tabs(Value options = Value(Value::Object{})) {
 
 std::vector<OptionInfo> options() {
   std::vector<OptionInfo> out = new_text_options();
-  out.push_back({"delimiter", "str", "Between fields; a tab where the name ends in .tsv.", ","});
+  out.push_back({"delimiter", "str", "The character between fields; a tab if the name ends in .tsv.", ","});
   return out;
 }
 
 const WriterRegistration registered_writer({
     .name = "csv",
-    .doc = "CSV (RFC 4180): a row a sample, a column a field, their names in the first row.",
+    .doc = "CSV (RFC 4180): one row per sample, one column per field, names in the first row.",
     .ending = ".csv",
     .options = options(),
     .make = make,

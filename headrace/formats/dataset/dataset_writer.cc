@@ -16,10 +16,10 @@ namespace headrace {
 namespace {
 
 constexpr size_t kMostWaiting = size_t{64} << 20;  // bytes of samples that wait to be written
-constexpr size_t kHandful = size_t{256} << 10;     // bytes of samples handed over at once,
-constexpr size_t kHandfulSamples = 256;            // or so many
+constexpr size_t kHandful = size_t{256} << 10;     // bytes of samples that are handed over together,
+constexpr size_t kHandfulSamples = 256;            // or this many samples
 constexpr size_t kMostThreads = 8;
-constexpr uint64_t kSampleOverhead = 16;  // so that shards of samples without bytes end, too
+constexpr uint64_t kSampleOverhead = 16;  // so that shards of empty samples end, too
 
 uint64_t bytes_in(const std::vector<Tensor>& fields) {
   uint64_t sum = kSampleOverhead;
@@ -32,14 +32,14 @@ using Samples = std::vector<std::vector<Tensor>>;
 struct Handful {
   Samples samples;
   uint64_t bytes = 0;
-  bool is_last = false;  // of its shard, and
-  Value after;           // where the samples go on
+  bool is_last = false;  // of its shard
+  Value after;           // if so: where the samples continue
 };
 
-// Bounds what waits, and keeps what went wrong first. Any thread.
+// Limits the bytes that wait, and keeps the first failure. Any thread.
 class Traffic {
  public:
-  // Waits until there is room, or an error.
+  // Waits until there is room, or a failure.
   Status enter(uint64_t bytes) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !failure_.ok() || waiting_ == 0 || waiting_ + bytes <= kMostWaiting; });
@@ -51,7 +51,7 @@ class Traffic {
     waiting_ -= bytes;
     changed_.notify_all();
   }
-  // Of two errors the one of the earlier shard counts.
+  // Of two failures, that of the earlier shard is kept.
   void fail(uint64_t shard, Status status) {
     const std::lock_guard lock(mutex_);
     if (failure_.ok() || shard < failed_shard_) failure_ = std::move(status), failed_shard_ = shard;
@@ -69,7 +69,7 @@ class Traffic {
   Status failure_;
 };
 
-// One shard under way: its thread, and what waits for it.
+// A shard that is being written: its thread, and its queue.
 class OpenShard {
  public:
   OpenShard(uint64_t number, std::string name, std::unique_ptr<FileWriter> file, UnfinishedDataset& target,
@@ -85,7 +85,7 @@ class OpenShard {
   OpenShard(const OpenShard&) = delete;
   OpenShard& operator=(const OpenShard&) = delete;
 
-  void push(std::optional<Handful> handful) {  // nothing: give up
+  void push(std::optional<Handful> handful) {  // nothing: abort
     const std::lock_guard lock(mutex_);
     if (handful)
       queue_.push_back(*std::move(handful));
@@ -102,7 +102,7 @@ class OpenShard {
     changed_.wait(lock, [&] { return done_; });
   }
   uint64_t number() const { return number_; }
-  const std::vector<uint64_t>& hashes() const { return hashes_; }  // once it is done
+  const std::vector<uint64_t>& hashes() const { return hashes_; }  // REQUIRES: is_done()
 
  private:
   std::optional<Handful> pop() {
@@ -118,7 +118,7 @@ class OpenShard {
     Status status;
     try {
       status = write();
-    } catch (const std::exception& error) {  // memory ran out
+    } catch (const std::exception& error) {  // out of memory
       status = Status(Code::exhausted, std::string("write: ") + error.what());
     }
     if (!status.ok()) traffic_.fail(number_, std::move(status));
@@ -148,7 +148,7 @@ class OpenShard {
   Status add(FileWriter& file, const Samples& samples) {
     for (const std::vector<Tensor>& fields : samples) {
       if (Status status = file.add(fields); !status.ok())
-        return std::move(status).before("sample " + std::to_string(hashes_.size()) + " of the shard " +
+        return std::move(status).before("sample " + std::to_string(hashes_.size()) + " of shard " +
                                         in_quotes(entry_.name) + ": ");
       const std::vector<Tensor>* read = file.as_read();
       hashes_.push_back(sample_hash(read ? *read : fields));
@@ -160,7 +160,7 @@ class OpenShard {
   std::unique_ptr<FileWriter> file_;
   UnfinishedDataset& target_;
   Traffic& traffic_;
-  ShardEntry entry_;  // the thread's, and the next one
+  ShardEntry entry_;  // used by the thread only, as is the next one
   std::vector<uint64_t> hashes_;
   mutable std::mutex mutex_;  // guards the next ones
   std::condition_variable changed_;
@@ -262,7 +262,7 @@ class DatasetWriterImpl final : public DatasetWriter {
   }
 
  private:
-  // But for shards and files.
+  // Without shards and files.
   Manifest manifest() const {
     Manifest out;
     out.format = chosen_.info->name, out.options = chosen_.options, out.read_with = read_with();
@@ -273,14 +273,15 @@ class DatasetWriterImpl final : public DatasetWriter {
   Status check(const std::vector<Tensor>& fields) const {
     const Schema& schema = request_.schema;
     if (fields.size() != schema.size())
-      return invalid("write: wants " + std::to_string(schema.size()) + " fields, got " +
+      return invalid("write: expected " + std::to_string(schema.size()) + " fields, got " +
                      std::to_string(fields.size()));
     for (size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].is_ragged())
-        return invalid("write: " + in_quotes(schema.names[i]) +
-                       " wants one array a sample, got a batch of rows; write before batch(), or unbatch()");
+        return invalid("write: field " + in_quotes(schema.names[i]) +
+                       ": expected one array per sample, got a batch of rows; write before batch(), or call "
+                       "unbatch()");
       if (!schema.specs[i].admits(fields[i].view().spec()))
-        return invalid("write: " + in_quotes(schema.names[i]) + " wants " + schema.specs[i].text() +
+        return invalid("write: field " + in_quotes(schema.names[i]) + ": expected " + schema.specs[i].text() +
                        ", got " + fields[i].view().spec().text());
     }
     return {};
@@ -310,7 +311,7 @@ class DatasetWriterImpl final : public DatasetWriter {
     collect(request_.threads - 1);
     auto file = chosen_.info->make(write_request(target_->path_of(shard_name())));
     if (!file.ok()) {
-      // What the format cannot hold at all is told with the first sample, and leaves nothing behind.
+      // A schema that the format cannot store is an error of the first sample, and leaves nothing behind.
       if (open_.empty() && target_->shards().empty()) HEADRACE_TRY(target_->discard());
       return file.status();
     }
@@ -326,7 +327,7 @@ class DatasetWriterImpl final : public DatasetWriter {
     return {};
   }
 
-  // Waits until at most `most` shards are under way.
+  // Waits until at most `most` shards are being written.
   void collect(size_t most) {
     while (!open_.empty() && (open_.size() > most || open_.front()->is_done())) {
       open_.front()->wait();
@@ -352,7 +353,7 @@ class DatasetWriterImpl final : public DatasetWriter {
   std::string stem_;
   Traffic traffic_;
   std::unique_ptr<UnfinishedDataset> target_;
-  std::deque<std::unique_ptr<OpenShard>> open_;  // in their order; uses all above
+  std::deque<std::unique_ptr<OpenShard>> open_;  // in their order; they use the members above
   OpenShard* current_ = nullptr;
   Handful handful_;     // of the current shard, not yet handed over
   uint64_t shard_ = 0;  // the current one, or the next
@@ -364,13 +365,13 @@ class DatasetWriterImpl final : public DatasetWriter {
 
 Result<Form> form_of(const WriterInfo& info, const WriterRequest& request) {
   const DatasetOptions& options = request.options;
-  if (options.shards > 0 && options.shard_size > 0) return invalid("wants shards or shard_size, got both");
+  if (options.shards > 0 && options.shard_size > 0) return invalid("expected shards or shard_size, got both");
   if (options.shards > 0 && !request.num_samples)
     return invalid(
-        "shards wants a known number of samples, which filter, unbatch and on_error(\"skip\") "
-        "make unknown; shard_size needs none");
+        "shards needs a known number of samples, but filter, unbatch or on_error(\"skip\") makes it unknown; "
+        "use shard_size instead");
   if (options.shards == 0 && options.shard_size == 0 && !info.over_all.text) return Form::one;
-  if (info.ending.empty()) return invalid(info.name + " is one folder and has no shards");
+  if (info.ending.empty()) return invalid(info.name + " is written as one folder and has no shards");
   return Form::shards;
 }
 

@@ -1,12 +1,12 @@
 // Samples in, a data set out: chooses the format, divides the samples into shards, and encodes and writes
-// them in the background. What a crash leaves is the business of unfinished.h.
+// them in the background. unfinished.h handles crashes.
 //
 //   HEADRACE_ASSIGN(const auto writer, DatasetWriter::make("out.tfrecord", {.schema = schema}));
 //   for (…) HEADRACE_TRY(writer->add(fields));
 //   HEADRACE_ASSIGN(const Written written, writer->finish());
 //
-// Where a shard ends is a function of the samples alone: a shard of `shard_size` ends with the sample that
-// fills it, one of `shards` after its share of the samples.
+// Where a shard ends depends on the samples only: a shard of `shard_size` ends with the sample that fills it,
+// one of `shards` after its share of the samples.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,70 +14,56 @@
 #include <string>
 #include <vector>
 
-#include "headrace/formats/dataset/manifest.h"
+#include "headrace/formats/dataset/dataset_options.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace {
 
-struct DatasetOptions {
-  std::string format;       // "": as the target's ending says
-  Value options;            // of the format
-  uint64_t shard_size = 0;  // bytes of samples; 0: there is one file
-  uint64_t shards = 0;      // how many; 0: not given
-  bool overwrite = false;   // a data set that we wrote; any other is refused
-};
-
 struct WriterRequest {
-  Schema schema;  // of the samples to come
+  Schema schema;  // of the samples to be added
   DatasetOptions options = {};
   Value metadata = {};                                 // see WriteRequest
-  std::optional<uint64_t> num_samples = std::nullopt;  // when it is known, which `shards` wants
-  // What must be the same for an earlier, stopped run's shards to be used; null: they never are.
+  std::optional<uint64_t> num_samples = std::nullopt;  // if known; required by `shards`
+  // Must be equal for the shards of an earlier, stopped run to be reused; null: they never are.
   Value identity = {};
-  size_t threads = 0;  // that encode and write, one a shard; 0: chosen
-};
-
-struct Written {
-  Manifest manifest;
-  uint64_t reused_shards = 0;  // that an earlier, stopped run had finished,
-  uint64_t reused_bytes = 0;   // and their bytes
-  std::string discarded;       // why its work was not used; "" when it was or there was none
+  size_t threads = 0;  // for encoding and writing, one per shard; 0: chosen automatically
 };
 
 // For one thread.
 class DatasetWriter {
  public:
   static Result<std::unique_ptr<DatasetWriter>> make(const std::string& target, WriterRequest request);
-  virtual ~DatasetWriter() = default;  // without finish(): what the next run can go on from stays
+  virtual ~DatasetWriter() = default;  // without finish(): work that the next run can continue stays
 
-  // Waits while much is under way. An error may be of an earlier sample; it ends the writing.
+  // Waits while too much is queued. An error may be that of an earlier sample; it ends the writing.
   virtual Status add(std::vector<Tensor> fields) = 0;
-  // The last sample has filled its shard: end_shard() wants to know where the samples go on.
+  // The last sample has filled its shard: call end_shard() with the position where the samples continue.
   virtual bool is_shard_full() const = 0;
   virtual Status end_shard(Value after) = 0;
-  // Passes over shards that an earlier run finished: where the samples go on behind them, as it was told;
-  // null at the end of all samples. Nothing when the next sample's shard is not there. To be asked before the
-  // first sample and after each end_shard().
+  // Skips shards that an earlier run finished and returns where the samples continue after them, as passed to
+  // end_shard(); null at the end of all samples. Nothing if the shard of the next sample is not finished.
+  // Call it before the first sample and after each end_shard().
   virtual std::optional<Value> skip_finished() = 0;
-  virtual uint64_t position() const = 0;  // samples before the next, those of skipped shards among them
+  virtual uint64_t position() const = 0;  // samples before the next one, including those of skipped shards
 
-  // Remembered for the next run, should this one be stopped, with the shard that is finished next; and what
-  // earlier ones remembered.
+  // Stores a line for the next run, in case this one is stopped, together with the next finished shard; and
+  // the lines of earlier runs.
   virtual void note(const Value& line) = 0;
   virtual const std::vector<Value>& notes() const = 0;
 
-  // All shards are on disk, and not yet under their name. `written()` says what there is then.
+  // Completes all shards on disk, not yet under their final name. closed() describes them.
   virtual Status close() = 0;
   struct Closed {
-    std::string data;  // what the target will be
+    std::string data;  // what becomes the target
     std::vector<ShardEntry> shards;
-    // Of each sample of each shard; none of a shard that was passed over.
+    // Per shard, the hash of each sample; empty for a skipped shard.
     std::vector<std::vector<uint64_t>> hashes;
   };
   virtual const Closed& closed() const = 0;
-  // The data set appears; closes it when need be. `quarantine`: a report to put beside it, or "".
+  // Makes the data set appear under its name; closes it first if needed. `quarantine`: a report to store next
+  // to it, or "".
   virtual Result<Written> finish(const std::string& quarantine = "") = 0;
-  virtual Status discard() = 0;  // stops; nothing is left, for the next run neither
+  virtual Status discard() = 0;  // stops and removes everything, so that the next run starts over
 
   virtual const WriterInfo& format() const = 0;
   virtual Value read_with() const = 0;  // see WriterInfo

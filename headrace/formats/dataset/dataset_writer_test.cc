@@ -15,12 +15,12 @@ namespace headrace {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Folder {
   fs::path path =
-      fs::path(testing::TempDir()) / ("headrace_writer_" + std::to_string(::getpid()) + "_" +
-                                      testing::UnitTest::GetInstance()->current_test_info()->name());
+      fs::path(::testing::TempDir()) / ("headrace_writer_" + std::to_string(::getpid()) + "_" +
+                                        ::testing::UnitTest::GetInstance()->current_test_info()->name());
   Folder() { fs::remove_all(path), fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   std::string operator/(const std::string& name) const { return path / name; }
@@ -47,7 +47,7 @@ Status add(DatasetWriter& writer, int first, int last) {
   return {};
 }
 
-// What the reader gives of all samples.
+// What the reader returns for all samples.
 std::string all_of(const std::string& path) {
   const auto store = file_store();
   auto source = open_source(*store, path);
@@ -139,9 +139,9 @@ TEST(DatasetWriter, AStoppedRunGoesOnAfterItsLastFinishedShard) {
     ASSERT_TRUE(add(*writer, 0, 5).ok());  // shards 0 and 1, half of 2
   }
   EXPECT_FALSE(fs::exists(folder / "out"));
-  EXPECT_THAT(all_of(folder / "out.partial"), HasSubstr("not whole"));
-  EXPECT_THAT(all_of(folder / "out.partial/.data"), HasSubstr("not whole"));
-  // Where destruction gave up is up to the threads: what was finished is what counts.
+  EXPECT_THAT(all_of(folder / "out.partial"), HasSubstr("unfinished data set"));
+  EXPECT_THAT(all_of(folder / "out.partial/.data"), HasSubstr("unfinished data set"));
+  // How far the threads got before destruction varies: only finished shards count.
   auto writer = made(folder / "out", options);
   const auto after = writer->skip_finished();
   const auto first = static_cast<int>(writer->position());
@@ -184,7 +184,7 @@ TEST(DatasetWriter, WhatNoRunCanGoOnFromGoesWithItsWriter) {
     request.identity = {};
     return request;
   }());
-  ASSERT_TRUE(other.ok());  // these shards are of no use to it, and it leaves none
+  ASSERT_TRUE(other.ok());  // it cannot use these shards, and leaves none
   *other = nullptr;
   EXPECT_EQ(folder.names(), Names{});
 }
@@ -236,22 +236,22 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
     const auto writer = DatasetWriter::make(folder / "out", wanted(given));
     return std::string(writer.status().text());
   };
-  EXPECT_THAT(refused(false), HasSubstr("is there already; overwrite=True"));
+  EXPECT_THAT(refused(false), HasSubstr("exists already; overwrite=True"));
   std::ofstream(folder / "out/notes.txt") << "mine";
-  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
-  EXPECT_THAT(refused(false), HasSubstr("are 3 files, not the 2 that were written"));
+  EXPECT_THAT(refused(true), HasSubstr("it has 3 files, not the 2 that were written"));
+  EXPECT_THAT(refused(false), HasSubstr("it has 3 files, not the 2 that were written"));
   EXPECT_EQ(all_of(folder / "out"), all_of(10));
   fs::remove(folder / "out/notes.txt");
   fs::create_directory(folder / "out/kept");
-  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  EXPECT_THAT(refused(true), HasSubstr("it has 3 files, not the 2 that were written"));
   fs::remove(folder / "out/kept");
   fs::create_symlink("nowhere", folder / "out/link");
-  EXPECT_THAT(refused(true), HasSubstr("are 3 files, not the 2 that were written"));
+  EXPECT_THAT(refused(true), HasSubstr("it has 3 files, not the 2 that were written"));
   fs::remove(folder / "out/link");
   const std::string shard = folder / "out/out-00001-of-00002.tfrecord";
   const auto bytes = fs::file_size(shard);
   std::ofstream(shard, std::ios::app) << "mine";
-  EXPECT_THAT(refused(true), HasSubstr("bytes in 'out-00001-of-00002.tfrecord', not the"));
+  EXPECT_THAT(refused(true), HasSubstr("'out-00001-of-00002.tfrecord' has"));
   fs::resize_file(shard, bytes);
   fs::create_directory(folder / "out/.headrace");  // indexes are ours
   std::ofstream(folder / "out/.headrace/points.hri") << "x";
@@ -263,7 +263,8 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
   EXPECT_FALSE(fs::exists(folder / "out.partial"));
 }
 
-// A writer that was stopped when all was made, over a data set of 10 samples; and its words in the journal.
+// A writer that was stopped just before the exchange, over a data set of 10 samples, with its line in the
+// journal.
 void stop_before_the_exchange(const Folder& folder, const DatasetOptions& options) {
   auto old = made(folder / "out", options);
   ASSERT_TRUE(add(*old, 0, 10).ok() && old->finish().ok());
@@ -316,7 +317,7 @@ TEST(DatasetWriter, AFolderWhereTheDataSetWouldGrowIsOursWhenItsJournalIs) {
     std::ofstream(folder / ("out.tfrecord.partial/" + name)) << text;
     std::ofstream(folder / "out.tfrecord.partial/thesis.txt") << "mine";
     const auto writer = DatasetWriter::make(folder / "out.tfrecord", wanted());
-    EXPECT_THAT(std::string(writer.status().text()), HasSubstr("there is something else; move it away"));
+    EXPECT_THAT(std::string(writer.status().text()), HasSubstr("something else is there; move it away"));
     EXPECT_EQ(folder.names("out.tfrecord.partial"), (Names{name, "thesis.txt"}));
     fs::remove_all(folder / "out.tfrecord.partial");
   };
@@ -324,7 +325,7 @@ TEST(DatasetWriter, AFolderWhereTheDataSetWouldGrowIsOursWhenItsJournalIs) {
   refused("journal", "Dear diary\n");
   refused("journal", "{\"day\": 1}\n");
   refused("journal.txt", "");
-  // What a stop before the first line leaves, and what others put beside our files.
+  // What a stop before the first line leaves, and files of others among ours.
   fs::create_directories(folder / "out.tfrecord.partial");
   std::ofstream(folder / "out.tfrecord.partial/lock");
   std::ofstream(folder / "out.tfrecord.partial/journal.123") << "{\"unfini";
@@ -343,14 +344,13 @@ TEST(DatasetWriter, FilesOfOthersBesideTheTargetStay) {
   for (const std::string name : {"c.idx", "c.rec.headrace.json", "c.rec.quarantine.json"}) {
     std::ofstream(folder / name) << "mine";
     for (const bool overwrite : {false, true})
-      EXPECT_THAT(why_not(folder / "c.rec", {.overwrite = overwrite}),
-                  HasSubstr(name + "' is there already"));
+      EXPECT_THAT(why_not(folder / "c.rec", {.overwrite = overwrite}), HasSubstr(name + "' exists already"));
     EXPECT_EQ(folder.names(), Names{name});
     fs::remove(folder / name);
   }
   auto writer = made(folder / "c.rec");
   ASSERT_TRUE(add(*writer, 0, 3).ok() && writer->finish().ok());
-  fs::remove(folder / "c.rec");  // what is left of ours is in nobody's way
+  fs::remove(folder / "c.rec");  // our other files do not block a new data set
   EXPECT_EQ(why_not(folder / "c.rec"), "");
   EXPECT_EQ(why_not(folder / "c.rec", {.overwrite = true}), "");
 }
@@ -362,16 +362,16 @@ TEST(DatasetWriter, LinksAndFoldersInTheWayAreRefusedBeforeAnythingIsMade) {
   fs::create_symlink("nowhere", folder / "dangling");
   for (const bool overwrite : {false, true}) {
     DatasetOptions one{.format = "tfrecord", .overwrite = overwrite};
-    EXPECT_THAT(why_not(folder / "empty", one), HasSubstr("is a folder, where a file is wanted"));
+    EXPECT_THAT(why_not(folder / "empty", one), HasSubstr("is a folder, but the data set is a file"));
     DatasetOptions shards{.format = "tfrecord", .shards = 2, .overwrite = overwrite};
-    EXPECT_THAT(why_not(folder / "link", shards), HasSubstr("is a link; write to what it leads to, 'empty'"));
+    EXPECT_THAT(why_not(folder / "link", shards), HasSubstr("is a link; write to its target 'empty'"));
     EXPECT_THAT(why_not(folder / "dangling", one), HasSubstr("is a link"));
   }
   EXPECT_EQ(folder.names().size(), 3u);
   EXPECT_EQ(why_not(folder / "empty", {.format = "tfrecord", .shards = 2}), "");
   EXPECT_EQ(why_not(folder / "empty", {.format = "lmdb"}), "");
   EXPECT_THAT(why_not(folder / "empty", {.format = "lmdb", .options = Value::Object{{"folder", false}}}),
-              HasSubstr("where a file is wanted"));
+              HasSubstr("but the data set is a file"));
 }
 
 TEST(DatasetWriter, TwoWritersOfOneTargetDoNotMix) {
@@ -390,7 +390,7 @@ TEST(DatasetWriter, CompanionsFollowTheirDataAndGoWithIt) {
     ASSERT_TRUE(written.ok()) << written.status().text();
     EXPECT_EQ(all_of(path), all_of(10));
   };
-  // Where the target has no ending of the format's, and dots only in its folder.
+  // If the target has no ending of the format, and dots only in its folder.
   fs::create_directory(folder / "v1.0");
   write(folder / "v1.0/train", {.format = "recordio"});
   EXPECT_EQ(folder.names("v1.0"), (Names{"train", "train.headrace.json", "train.idx"}));
@@ -417,7 +417,7 @@ TEST(DatasetWriter, SampleErrorsNameFieldAndType) {
   const Folder folder;
   auto writer = made(folder / "out.tfrecord");
   const Status status = writer->add({scalar(int64_t{7})});
-  EXPECT_EQ(status.text(), "write: 'record' wants bytes, got i64 ()");
+  EXPECT_EQ(status.text(), "write: field 'record': expected bytes, got int64 ()");
   ASSERT_TRUE(writer->discard().ok());
   EXPECT_EQ(folder.names(), Names{});
 }
@@ -429,7 +429,7 @@ TEST(DatasetWriter, EndingsNameFormatsAndOptions) {
               HasSubstr("tfrecord (.tfrecord)"));
   const auto unknown = choose_writer("x.tfrecord", "", Value::Object{{"speed", 1}});
   EXPECT_EQ(unknown.status().text(),
-            "tfrecord: writing has no option 'speed'; it has compression, level, round");
+            "tfrecord: the writer has no option 'speed'; it has compression, level, round");
 }
 
 }  // namespace

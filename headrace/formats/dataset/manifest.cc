@@ -17,13 +17,13 @@ constexpr int64_t kManifestVersion = 1;
 Result<uint64_t> natural(const Value& object, std::string_view key) {
   HEADRACE_ASSIGN(const int64_t number, object.get_integer(key));
   if (number < 0)
-    return invalid("'" + std::string(key) + "' wants at least 0, got " + std::to_string(number));
+    return invalid("'" + std::string(key) + "' must be at least 0, got " + std::to_string(number));
   return static_cast<uint64_t>(number);
 }
 
 Result<const Value::List*> list_in(const Value& object, std::string_view key) {
   const Value* found = object.find(key);
-  if (!found || !found->list()) return invalid("wants a list '" + std::string(key) + "'");
+  if (!found || !found->list()) return invalid("expected a list '" + std::string(key) + "'");
   return found->list();
 }
 
@@ -32,11 +32,11 @@ Result<TensorSpec> spec_from(const Value& field) {
   HEADRACE_ASSIGN(const std::string dtype, field.get_text("dtype"));
   HEADRACE_ASSIGN(out.dtype, parse_dtype(dtype));
   HEADRACE_ASSIGN(const Value::List* dims, list_in(field, "shape"));
-  if (dims->size() > static_cast<size_t>(kMaxRank)) return invalid("'shape' wants at most 8 dimensions");
+  if (dims->size() > static_cast<size_t>(kMaxRank)) return invalid("'shape': expected at most 8 dimensions");
   std::vector<int64_t> shape;
   for (const Value& dim : *dims) {
     if (!dim.is_null() && (!dim.integer() || *dim.integer() < 0))
-      return invalid("'shape' wants lengths and nulls, got " + dim.dump());
+      return invalid("'shape': expected lengths and nulls, got " + dim.dump());
     shape.push_back(dim.is_null() ? kAny : *dim.integer());
   }
   out.shape = Shape(std::span<const int64_t>(shape));
@@ -47,11 +47,11 @@ Value spec_value(const std::string& name, const TensorSpec& spec) {
   Value::List shape;
   for (const int64_t dim : spec.shape.dims()) shape.push_back(dim == kAny ? Value() : Value(dim));
   Value out;
-  out.set("name", name), out.set("dtype", dtype_name(spec.dtype)), out.set("shape", std::move(shape));
+  out.set("name", name), out.set("dtype", short_name(spec.dtype)), out.set("shape", std::move(shape));
   return out;
 }
 
-// Sorted; "link//" of what is neither file nor folder, "folder/" of one without entries.
+// Sorted; "link//" for what is neither file nor folder, "folder/" for an empty folder.
 Result<std::vector<std::string>> marked_names(const std::string& folder) {
   namespace fs = std::filesystem;
   std::vector<std::string> out;
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> marked_names(const std::string& folder) {
       out.push_back(std::move(name));
     }
   }
-  if (error) return system_error("cannot look into", folder, error);
+  if (error) return system_error("cannot list", folder, error);
   std::ranges::sort(out);
   return out;
 }
@@ -92,7 +92,7 @@ Result<ShardEntry> ShardEntry::from(const Value& value) {
   HEADRACE_ASSIGN(out.bytes, natural(value, "bytes"));
   HEADRACE_ASSIGN(out.xxh3_128, value.get_text("xxh3_128"));
   HEADRACE_ASSIGN(const int64_t sum, value.get_integer("sum"));
-  out.sum = static_cast<uint64_t>(sum);  // above 2^63 it is written as a negative number
+  out.sum = static_cast<uint64_t>(sum);  // from 2^63 on it is written as a negative number
   return out;
 }
 
@@ -131,7 +131,9 @@ std::string Manifest::text() const {
 Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left) {
   const auto info = store.info(path);
   if (!info.ok() || info->is_directory) return Status(Code::not_found, "there is none");
-  if (info->size > left) return Status(Code::exhausted, "wants at most " + std::to_string(left) + " bytes");
+  if (info->size > left)
+    return Status(Code::exhausted,
+                  "expected at most " + std::to_string(left) + " bytes, got " + std::to_string(info->size));
   left -= info->size;
   HEADRACE_ASSIGN(const auto file, store.open(path));
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, info->size));
@@ -142,7 +144,7 @@ Result<Manifest> Manifest::parse(std::string_view text) {
   HEADRACE_ASSIGN(const Value value, Value::parse(text));
   HEADRACE_ASSIGN(const int64_t version, value.get_integer("headrace_dataset"));
   if (version != kManifestVersion)
-    return invalid("'headrace_dataset' wants version 1, got " + std::to_string(version));
+    return invalid("'headrace_dataset': expected version 1, got " + std::to_string(version));
   Manifest out;
   HEADRACE_ASSIGN(out.format, value.get_text("format"));
   const auto member = [&](std::string_view key) {

@@ -33,7 +33,7 @@ Result<std::string> text_of(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
-// What is no part of a shard that is a folder: what is put into it when it is whole, and indexes.
+// Files in the folder of a shard that are not part of it: those added when it is complete, and indexes.
 bool is_beside_shard(std::string_view name) {
   const std::string folder = std::string(kIndexFolder) + "/";
   return name == kManifestName || name == kQuarantineName || name.starts_with(folder) ||
@@ -63,26 +63,27 @@ std::string manifest_of(const std::string& target) {
   return is_folder(target) ? under(target, kManifestName) : beside(target, kManifestName);
 }
 
-// Whether all that lies at the target is what its manifest says we wrote, as an overwrite wants it.
+// Whether the target contains exactly what its manifest lists, so that overwriting it is allowed.
 Status check_ours(const std::string& target, bool overwrite) {
   const auto refuse = [&](const std::string& why) {
     const std::string wanted =
-        overwrite ? "overwrite wants a data set that Headrace wrote, at " + in_quotes(target) + " "
+        overwrite ? "overwrite replaces only a data set that Headrace wrote, which " + in_quotes(target) +
+                        " is not: "
                   : in_quotes(target) +
-                        " is there already, and overwrite=True (--overwrite) wants a data "
-                        "set that Headrace wrote: there ";
+                        " exists already, and overwrite=True (--overwrite) replaces only a data "
+                        "set that Headrace wrote: ";
     return invalid(wanted + why + "; remove it yourself if it is not needed");
   };
   const std::string path = manifest_of(target);
   const auto text = text_of(path);
-  if (!text.ok()) return refuse("is no " + in_quotes(path));
+  if (!text.ok()) return refuse("there is no " + in_quotes(path));
   const auto manifest = Manifest::parse(*text);
   if (!manifest.ok())
-    return refuse("is " + in_quotes(path) + " that is none: " + std::string(manifest.status().text()));
+    return refuse(in_quotes(path) + " is not a manifest: " + std::string(manifest.status().text()));
   if (is_folder(target)) {
     HEADRACE_ASSIGN(const FileNames found, names_of(target));
     if (!(found == manifest->files))
-      return refuse("are " + std::to_string(found.count) + " files, not the " +
+      return refuse("it has " + std::to_string(found.count) + " files, not the " +
                     std::to_string(manifest->files.count) + " that were written");
   }
   const WriterInfo* format = find_writer(manifest->format);
@@ -92,7 +93,7 @@ Status check_ours(const std::string& target, bool overwrite) {
     const std::string place = is_inside ? under(target, shard.name) : target;
     HEADRACE_ASSIGN(const uint64_t bytes, bytes_at(place));
     if (bytes != shard.bytes)
-      return refuse("are " + std::to_string(bytes) + " bytes in " + in_quotes(name_of(place)) + ", not the " +
+      return refuse(in_quotes(name_of(place)) + " has " + std::to_string(bytes) + " bytes, not the " +
                     std::to_string(shard.bytes) + " that were written");
   }
   return {};
@@ -103,7 +104,7 @@ bool is_journal(std::string_view text) {
   return head.ok() && head->find(kMark);
 }
 
-// What a stop may leave of a file that is written atomically: "journal.1234".
+// What an interrupted atomic write of a file may leave: "journal.1234".
 bool is_piece_of(std::string_view name, std::string_view piece) {
   return piece.size() > name.size() + 1 && piece.starts_with(name) && piece[name.size()] == '.' &&
          piece.find_first_not_of("0123456789", name.size() + 1) == std::string_view::npos;
@@ -125,15 +126,15 @@ std::vector<std::string> companions_of(const std::string& target, const WriterIn
   return out;
 }
 
-// Of the file that was written there.
+// Of the file written at the target.
 std::vector<std::string> companions_at(const std::string& target) {
   const auto manifest = manifest_at(beside(target, kManifestName));
   const WriterInfo* format = manifest.ok() ? find_writer(manifest->format) : nullptr;
   return format ? companions_of(target, *format) : std::vector<std::string>();
 }
 
-// What is written beside a file must not replace what is not ours: nothing, but what an earlier data set of
-// that name has, which is overwritten, or has left when somebody removed its file.
+// Files written next to the target must not replace files that are not ours. Ours are those of an earlier
+// data set of that name that is overwritten, or whose file was removed.
 Status check_beside(const NewDataset& wanted) {
   if (wanted.makes_folder) return {};
   const bool may_replace = wanted.overwrite || !exists(wanted.target);
@@ -144,24 +145,23 @@ Status check_beside(const NewDataset& wanted) {
     made.insert(made.end(), {manifest, beside(wanted.target, kQuarantineName)});
   for (const std::string& path : made)
     if (exists(path) && std::ranges::find(ours, path) == ours.end())
-      return invalid(in_quotes(path) + " is there already, and the data set would bring its own; remove it" +
-                     (wanted.overwrite ? "" : ", or overwrite=True (--overwrite) where Headrace wrote it"));
+      return invalid(in_quotes(path) + " exists already, and the data set would write its own; remove it" +
+                     (wanted.overwrite ? "" : ", or set overwrite=True (--overwrite) if Headrace wrote it"));
   return {};
 }
 
 Status check_target(const NewDataset& wanted) {
   std::error_code error;
   if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
-    return invalid(in_quotes(wanted.target) + " is a link; write to what it leads to, " +
-                   in_quotes(leads.native()));
+    return invalid(in_quotes(wanted.target) + " is a link; write to its target " + in_quotes(leads.native()));
   if (is_empty_folder(wanted.target)) {
     if (!wanted.makes_folder)
-      return invalid(in_quotes(wanted.target) + " is a folder, where a file is wanted; remove it");
+      return invalid(in_quotes(wanted.target) +
+                     " is a folder, but the data set is a file; remove the folder");
   } else if (exists(wanted.target)) {
     HEADRACE_TRY(check_ours(wanted.target, wanted.overwrite));
     if (!wanted.overwrite)
-      return invalid(in_quotes(wanted.target) +
-                     " is there already; overwrite=True (--overwrite) replaces it");
+      return invalid(in_quotes(wanted.target) + " exists already; overwrite=True (--overwrite) replaces it");
   }
   return check_beside(wanted);
 }
@@ -174,14 +174,14 @@ UnfinishedDataset::UnfinishedDataset(NewDataset wanted)
       data_(under(partial_, ".data")),
       old_(under(partial_, ".old")) {}
 
-// A disk that is full stays so while it holds what nobody can use.
+// Frees the disk, which may be full, of data that no run can continue.
 UnfinishedDataset::~UnfinishedDataset() {
   if (is_useless_ && lock_ && lock_->is_held_here()) (void)discard();
 }
 
 Result<std::unique_ptr<UnfinishedDataset>> UnfinishedDataset::begin(NewDataset wanted) {
   while (wanted.target.size() > 1 && wanted.target.ends_with('/')) wanted.target.pop_back();
-  if (wanted.target.empty()) return invalid("wants a path to write to, got an empty one");
+  if (wanted.target.empty()) return invalid("expected a path to write to, got an empty string");
   std::unique_ptr<UnfinishedDataset> out(new UnfinishedDataset(std::move(wanted)));
   if (!exists(out->partial_)) HEADRACE_TRY(check_target(out->wanted_));  // before anything is made
   HEADRACE_TRY(out->enter());
@@ -192,14 +192,14 @@ Status UnfinishedDataset::enter() {
   HEADRACE_TRY(make_partial());
   HEADRACE_TRY(check_partial());
   auto lock = FileLock::take(under(partial_, kLock));
-  if (lock.status().code() == Code::not_found) return enter();  // who held it removed the folder
+  if (lock.status().code() == Code::not_found) return enter();  // its holder removed the folder
   HEADRACE_ASSIGN(lock_, std::move(lock));
   if (!lock_) return Status(Code::io, in_quotes(wanted_.target) + " is being written by another process");
   HEADRACE_TRY(restore_old());
   const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
   HEADRACE_TRY(read_journal(*journal));
-  if (!lock_) {  // an earlier run had all but cleaned up
+  if (!lock_) {  // an earlier run had finished except for cleaning up
     earlier_.clear(), notes_.clear(), discarded_.clear();
     return enter();
   }
@@ -212,13 +212,14 @@ Status UnfinishedDataset::make_partial() const {
   if (exists(partial_)) return {};
   HEADRACE_TRY(make_folders_above(partial_));
   Status made = make_folder(partial_);
-  return exists(partial_) ? Status() : made;  // another may have been quicker
+  return exists(partial_) ? Status() : made;  // another process may have created it
 }
 
-// Whether what is in the folder is ours, and may be removed.
+// Whether the contents of the folder are ours, and may be removed.
 Status UnfinishedDataset::check_partial() const {
-  const Status refused = invalid("wants to write to " + in_quotes(partial_) +
-                                 " until the data set is whole, there is something else; move it away");
+  const Status refused =
+      invalid(in_quotes(partial_) +
+              " is needed for the unfinished data set, but something else is there; move it away");
   std::error_code error;
   if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
   if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
@@ -229,7 +230,7 @@ Status UnfinishedDataset::check_partial() const {
   return {};
 }
 
-// An earlier run may have been stopped while the new data set was to take the old one's place.
+// An earlier run may have been stopped while it replaced the old data set by the new one.
 Status UnfinishedDataset::restore_old() {
   if (!exists(old_) || exists(wanted_.target)) return {};
   return move(old_, wanted_.target, Existing::refused);
@@ -237,20 +238,20 @@ Status UnfinishedDataset::restore_old() {
 
 Status UnfinishedDataset::check_no_old() const {
   if (!exists(old_)) return {};
-  return invalid("the data set that was to be replaced is at " + in_quotes(old_) + ", and at " +
-                 in_quotes(wanted_.target) + " is another; move one of them away");
+  return invalid("the data set to be replaced is at " + in_quotes(old_) + ", and there is another one at " +
+                 in_quotes(wanted_.target) + "; move one of them away");
 }
 
 Status UnfinishedDataset::start_journal() {
   HEADRACE_TRY(check_target(wanted_));
   is_useless_ = true;
-  HEADRACE_TRY(remove_all(data_));  // first: the disk may have no room for the journal beside it
+  HEADRACE_TRY(remove_all(data_));  // first: the disk may have no room for both it and the journal
   const Value head = Value::Object{{std::string(kMark), kJournalVersion}, {"identity", wanted_.identity}};
   HEADRACE_TRY(write_atomically(under(partial_, kJournal), text_bytes(head.dump() + "\n")));
   return make_folder(data_);
 }
 
-// What a crash cut off at its end does not count.
+// Ignores a last line that was cut off by a crash.
 Status UnfinishedDataset::read_journal(std::string_view text) {
   bool is_head = true;
   for (size_t at = 0, end; (end = text.find('\n', at)) != std::string_view::npos; at = end + 1) {
@@ -260,14 +261,14 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
     if (is_head) {
       const Value* identity = line.find("identity");
       if (wanted_.identity.is_null())
-        discarded_ = "what is not in shards begins anew";
+        discarded_ = "data without shards are written anew";
       else if (!identity || !(*identity == wanted_.identity))
         discarded_ = "other samples or options";
       is_head = false;
     } else if (const Value* committing = line.find("committing")) {
       if (has_number(wanted_.target, *committing)) return end_commit(line);
-      // What lies here may be the old data set, then.
-      if (!has_number(made(), *committing)) discarded_ = "what it had made was moved away";
+      // Otherwise this folder may hold the old data set.
+      if (!has_number(made(), *committing)) discarded_ = "the files it made were moved away";
     } else if (const Value* shard = line.find("shard")) {
       HEADRACE_ASSIGN(const int64_t number, line.get_integer("number"));
       HEADRACE_ASSIGN(ShardEntry entry, ShardEntry::from(*shard));
@@ -280,7 +281,7 @@ Status UnfinishedDataset::read_journal(std::string_view text) {
   return {};
 }
 
-// Keeps the shards that are whole, and removes what else lies there.
+// Keeps complete shards, and removes everything else in the folder.
 Status UnfinishedDataset::take_over() {
   if (!discarded_.empty()) {
     earlier_.clear(), notes_.clear();
@@ -301,7 +302,7 @@ Status UnfinishedDataset::take_over() {
   for (const Names* names : {&entries.files, &entries.folders})
     for (size_t i = 0; i < names->size(); ++i)
       if (!kept.contains(std::string((*names)[i]))) HEADRACE_TRY(remove_all(under(data_, (*names)[i])));
-  // Written again, since its last line may have been cut.
+  // Rewritten, since its last line may be cut off.
   std::string text =
       Value(Value::Object{{std::string(kMark), kJournalVersion}, {"identity", wanted_.identity}}).dump() +
       "\n";
@@ -358,7 +359,7 @@ Status UnfinishedDataset::write_over_all(Manifest manifest) const {
   return write_atomically(under(made(), over_all.name), text_bytes(text));
 }
 
-// Writes what stands beside the shards, the manifest last.
+// Writes the files that accompany the shards, the manifest last.
 Status UnfinishedDataset::complete(Manifest& manifest, const std::map<std::string, std::string>& reports) {
   const std::string folder = is_folder(made()) ? made() : partial_;
   for (const auto& [name, text] : reports)
@@ -380,7 +381,7 @@ Result<Manifest> UnfinishedDataset::commit(Manifest manifest,
                                          {"replaces_file", replaces_file},
                                          {"is_quarantined", reports.contains(std::string(kQuarantineName))}};
   HEADRACE_TRY(put_down(committing));
-  is_useless_ = false;  // the next run ends what is begun now
+  is_useless_ = false;  // the next run can complete the commit
   if (replaces_file) HEADRACE_TRY(remove_old_companions());
   HEADRACE_TRY(put_in_place(is_file, replaces_file));
   HEADRACE_TRY(end_commit(committing));
@@ -394,14 +395,14 @@ Status UnfinishedDataset::put_in_place(bool is_file, bool replaces_file) {
   return exchange(made(), wanted_.target, old_);
 }
 
-// Before the data moves: a reader may find data without them, and not with those of other data.
+// Before the data is moved: readers may find data without them, but never data with those of other data.
 Status UnfinishedDataset::remove_old_companions() const {
   for (const std::string& path : companions_at(wanted_.target)) HEADRACE_TRY(remove_file(path));
   return sync_names(wanted_.target);
 }
 
-// The data set is in its place. What belongs beside a file follows it, and what stood beside the old one
-// goes. The old data set lies in our folder now, and goes with it.
+// The data set is in place. Moves its companion files, removes those of the old one, and removes the old data
+// set, which is in our folder now.
 Status UnfinishedDataset::end_commit(const Value& committing) {
   const bool is_file = committing.is_true("is_file");
   const bool replaced_file = committing.is_true("replaces_file");
@@ -428,9 +429,9 @@ Status UnfinishedDataset::move_companions() {
   return {};
 }
 
-// What is not ours stays, and the folder for it.
+// Files that are not ours stay, and so does the folder if there are any.
 Status UnfinishedDataset::discard() {
-  if (!exists(partial_)) return {};  // it was discarded before
+  if (!exists(partial_)) return {};  // it was discarded earlier
   HEADRACE_TRY(restore_old());
   HEADRACE_TRY(check_no_old());
   HEADRACE_TRY(remove_all(data_));
@@ -456,8 +457,8 @@ Status check_finished(Store& store, const std::string& path) {
     const std::string folder = path.substr(0, end);
     if (store.info(under(folder, kJournal)).ok())
       return invalid(in_quotes(folder) +
-                     " is a data set that is not whole: it is being written, or its writer was stopped; "
-                     "written again, it goes on from there");
+                     " is an unfinished data set: it is still being written, or its writer was stopped; "
+                     "writing it again continues from there");
   }
   return {};
 }

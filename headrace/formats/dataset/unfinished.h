@@ -1,13 +1,13 @@
-// A data set in the making: out.tfrecord.partial holds it until it is whole, then it appears under its name
-// in one step. Whoever is killed meanwhile, at any point, leaves the old data set or the new one.
+// A data set that is being written: out.tfrecord.partial holds it until it is complete, then it appears under
+// its name in one step. A process killed at any point leaves the old data set or the new one.
 //
-//   out.partial/lock      held while somebody writes here
-//   out.partial/journal   what is made here, then a line for each finished shard; it marks a folder as ours,
-//                         so it is made first and goes last
+//   out.partial/lock      held while a process writes here
+//   out.partial/journal   what is being written, then a line for each finished shard; created first and
+//                         removed last, as it marks the folder as ours
 //   out.partial/.data     the data; hidden, and refused by readers (check_finished)
-//   out.partial/.old      what is replaced, for a moment, where the file system cannot exchange two in a step
+//   out.partial/.old      the replaced data, briefly, if two names cannot be exchanged in one step
 //
-// Methods may be called from several threads at once, begin() and commit() aside.
+// Methods may be called from several threads at once, except begin() and commit().
 #pragma once
 #include <map>
 #include <memory>
@@ -23,60 +23,60 @@ class Store;
 struct WriterInfo;
 
 enum class Form : uint8_t {
-  // What a writer makes under the target's name. A file (out.tfrecord) has its manifest beside it
+  // One file or folder under the target's name. A file (out.tfrecord) has its manifest next to it
   // (out.tfrecord.headrace.json), a folder in it.
   one,
-  shards,  // a folder of them, and the manifest
+  shards,  // a folder of shards, and the manifest
 };
 
 struct FinishedShard {
   ShardEntry entry;
-  Value after;  // where the samples go on behind it, in the words of the one who writes
+  Value after;  // where the samples continue after it; opaque here
 };
 
 struct NewDataset {
   std::string target;
   Form form = Form::one;
   const WriterInfo* format = nullptr;  // never null, and not owned
-  bool makes_folder = false;           // what stands at the target in the end, also where the form is one
-  // What must be the same for shards that an earlier, stopped run finished to be used; null: they never are.
+  bool makes_folder = false;           // whether the target becomes a folder, also for Form::one
+  // Must be equal for the shards of an earlier, stopped run to be reused; null: they never are.
   Value identity;
-  bool overwrite = false;  // a data set that we wrote; any other is refused
+  bool overwrite = false;  // replace a data set that we wrote; any other is refused
 };
 
 class UnfinishedDataset {
  public:
   static Result<std::unique_ptr<UnfinishedDataset>> begin(NewDataset wanted);
-  ~UnfinishedDataset();  // what is there stays for the next run, unless none can use it
+  ~UnfinishedDataset();  // finished shards stay for the next run, unless none can use them
 
   const NewDataset& wanted() const { return wanted_; }
   // From an earlier run, by number.
   const std::map<uint64_t, FinishedShard>& finished() const { return earlier_; }
-  const std::string& discarded() const { return discarded_; }  // why an earlier run's work is not used, or ""
+  const std::string& discarded() const { return discarded_; }  // why earlier work is not reused, or ""
 
-  // Where a shard of this name is to be written; its companions by their ending behind it.
+  // Where to write a shard of this name; its companions at that path plus their endings.
   std::string path_of(const std::string& shard) const;
-  // Its files are complete: makes them last, measures them, and remembers the shard.
+  // Its files are complete: makes them durable, measures their sizes, and records the shard.
   Status finish_shard(uint64_t number, FinishedShard shard);
   std::string made() const;                                                    // what becomes the target
   const std::map<uint64_t, FinishedShard>& shards() const { return shards_; }  // while no thread finishes one
-  // All shards are finished: the format's file over all of them, where it has one. `manifest`: all but shards
-  // and files.
+  // All shards are finished: writes the format's file over all of them, if it has one. `manifest`: without
+  // shards and files.
   Status write_over_all(Manifest manifest) const;
-  // The shards, in their order, become the data set. `manifest`: likewise. `reports`: further
-  // files for people, of the name "quarantine.json".
+  // Makes the shards, in their order, the data set. `manifest`: without shards and files. `reports`: further
+  // files for users, named "quarantine.json".
   Result<Manifest> commit(Manifest manifest, const std::map<std::string, std::string>& reports = {});
-  Status discard();  // nothing is left
+  Status discard();  // removes everything
 
-  // A line of the journal beside those of shards, on disk with the next shard that is finished: without that
-  // shard its samples come again. And those that an earlier run left.
+  // Adds a line to the journal, written to disk together with the next finished shard (without that shard its
+  // samples are processed again); and the lines of an earlier run.
   void note(const Value& line);
   const std::vector<Value>& notes() const { return notes_; }
 
  private:
   explicit UnfinishedDataset(NewDataset wanted);
   Status enter();
-  Status put_down(const Value& line);  // in the journal, on disk, behind what was noted
+  Status put_down(const Value& line);  // in the journal on disk, after the noted lines
   Status make_partial() const;
   Status check_partial() const;
   Status start_journal();
@@ -94,14 +94,14 @@ class UnfinishedDataset {
   NewDataset wanted_;
   std::string partial_, data_, old_, discarded_;
   std::unique_ptr<FileLock> lock_;
-  bool is_useless_ = false;  // what lies in the folder is this run's, and no other can go on from it
+  bool is_useless_ = false;  // the folder holds work of this run that no other run can continue
   std::map<uint64_t, FinishedShard> earlier_, shards_;
   std::vector<Value> notes_;
-  std::mutex mutex_;   // guards the journal's file, shards_ and
-  std::string noted_;  // what goes into it with the next line
+  std::mutex mutex_;   // guards the journal file, shards_ and noted_
+  std::string noted_;  // lines to be written with the next one
 };
 
-// An error when `path` is what has not been finished, or lies in it.
+// An error if `path` is an unfinished data set, or is in one.
 Status check_finished(Store& store, const std::string& path);
 
 }  // namespace headrace

@@ -11,9 +11,9 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kMostBytesOfManifests = uint64_t{64} << 20;  // bytes
-constexpr int kMostDeep = 12;                                   // a shard may be: of Zarr, of images
+constexpr int kMostDeep = 12;                                   // levels of folders in a shard: Zarr, images
 
-// Each looked for once.
+// Reads each manifest once.
 class Manifests {
  public:
   explicit Manifests(Store& store) : store_(store) {}
@@ -40,7 +40,7 @@ std::string folder_around(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// The shard that a file is, or is in.
+// The shard that a file is, or is part of.
 std::optional<Spot> spot_of(Manifests& manifests, const std::string& file, bool is_alone) {
   if (is_alone)
     if (const Manifest* own = manifests.at(file + "." + std::string(kManifestName));

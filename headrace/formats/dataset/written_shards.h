@@ -1,5 +1,5 @@
-// What the manifest beside data says of the samples of each shard, for who reads all of them (`headrace
-// verify`) and can tell then whether they are those that were written. One thread.
+// What the manifest next to data records about the samples of each shard, so that a reader of all samples
+// (`headrace verify`) can check that they are those that were written. One thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,8 +15,8 @@ struct WrittenShard {
   uint64_t sum = 0;  // of the sample_hash() of each
 };
 
-// In the order of the source, whose samples they are; empty where no manifest knows all of its files, some
-// samples are missing, or it is read with other options than those it was written to be read with.
+// In the order of the source and its samples; empty if no manifest lists all of its files, samples are
+// missing, or the options differ from those it was written to be read with.
 std::vector<WrittenShard> written_shards(Store& store, const Source& source);
 
 }  // namespace headrace

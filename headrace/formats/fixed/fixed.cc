@@ -1,4 +1,4 @@
-// Records of a fixed length: see README.md beside this file.
+// Records of a fixed length: see README.md.
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/records/whole_walk.h"
 
@@ -11,12 +11,12 @@ struct Layout {
 
 std::string bytes_text(uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
 
-// The records of a file of `size` bytes. `whole`: else its end is lost, and the footer may be.
+// The records of a file of `size` bytes. Not `whole`: its end is lost, maybe the footer, too.
 Status lay_out(const Layout& layout, uint64_t size, bool whole, FileIndex& index) {
   const bool has_room = size >= layout.header && size - layout.header >= layout.footer;
   const uint64_t body = has_room ? size - layout.header - layout.footer : 0;
   if (whole && (!has_room || body % layout.record != 0))
-    return corrupt("wants records of " + bytes_text(layout.record) + " between a header of " +
+    return corrupt("expected whole records of " + bytes_text(layout.record) + " between a header of " +
                    bytes_text(layout.header) + " and a footer of " + bytes_text(layout.footer) + ", got " +
                    bytes_text(size));
   index.records.resize(body / layout.record);
@@ -28,7 +28,7 @@ Status lay_out(const Layout& layout, uint64_t size, bool whole, FileIndex& index
 class OpenPlain final : public Opening<FileIndex> {
  public:
   OpenPlain(SourceFile file, const Layout& layout) : file_(std::move(file)), layout_(layout) {}
-  // The header alone is looked at, for the message.
+  // Reads at most the first bytes, for the message.
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     FileIndex index;
     Status status = lay_out(layout_, file_.size, true, index);
@@ -36,8 +36,7 @@ class OpenPlain final : public Opening<FileIndex> {
     if (bytes.empty() && file_.size > 0)
       return Step<FileIndex>(std::vector<Extent>{{0, 0, std::min(file_.size, uint64_t{3})}});
     const bool is_gzip = !bytes.empty() && begins_gzip(bytes[0]->bytes());
-    return std::move(status).after(is_gzip ? "; it begins as gzip does: compression=\"gzip\" inflates it"
-                                           : "");
+    return std::move(status).after(is_gzip ? "; it begins like gzip: read it with compression=\"gzip\"" : "");
   }
 
  private:
@@ -66,7 +65,7 @@ class Counting final : public RecordFinder {
 Result<uint64_t> size_option(const OpenRequest& request, std::string_view name, int64_t least) {
   HEADRACE_ASSIGN(const int64_t value, request.integer(name, 0));
   if (value < least)
-    return invalid(std::string(name) + " wants " + std::to_string(least) + " or more, got " +
+    return invalid(std::string(name) + " must be at least " + std::to_string(least) + ", got " +
                    std::to_string(value));
   return static_cast<uint64_t>(value);
 }
@@ -110,13 +109,18 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "fixed",
-    .doc =
-        "Records of a fixed number of bytes, between a header and a footer; one file or many, plain, gzip, "
-        "zlib or zstd.",
-    .options = {{"record_bytes", "int", "Of each record; it must be given."},
-                {"header_bytes", "int", "At the head of each file, left out.", 0},
-                {"footer_bytes", "int", "At the end of each file, left out.", 0},
-                compression_option("none")},
+    .doc = "Files of fixed-size records, between a header and a footer; plain, gzip, zlib or zstd.",
+    .fields = "`record` (bytes). `ops.decode_raw` converts it to numbers.",
+    .options = {{.name = "record_bytes",
+                 .type = "int",
+                 .doc = "Size of a record in bytes.",
+                 .fallback = {},
+                 .required = true},
+                {"header_bytes", "int", "Bytes to skip at the start of each file.", 0},
+                {"footer_bytes", "int", "Bytes to skip at the end of each file.", 0},
+                compression_option("\"none\"")},
+    .raises = {{"CorruptSample", "the size of a file is not a multiple of the record size."}},
+    .example = "hr.read_fixed(\"data.bin\", record_bytes=3073)",
     .open = open,
     .takes_files = true,
 });

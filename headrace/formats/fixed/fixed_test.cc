@@ -44,7 +44,7 @@ TEST(Fixed, DeflatedFilesAreReadWhenSaid) {
   Value options = sizes(3, 3, 2);
   const std::string packed = deflated("HHHabcdefFF", Wrap::gzip);
   EXPECT_THAT(records_of(packed, options)[0],
-              ::testing::HasSubstr("it begins as gzip does: compression=\"gzip\""));
+              ::testing::HasSubstr("it begins like gzip: read it with compression=\"gzip\""));
   options.set("compression", "gzip");
   EXPECT_THAT(records_of(packed, options), ElementsAre("abc", "def"));
 }
@@ -52,12 +52,13 @@ TEST(Fixed, DeflatedFilesAreReadWhenSaid) {
 TEST(Fixed, WhatIsNoWholeNumberOfRecordsIsRefused) {
   EXPECT_THAT(
       records_of("aabbc", sizes(2, 1, 1)),
-      ElementsAre("fixed: 'x': wants records of 2 bytes between a header of 1 byte and a footer of 1 byte, "
-                  "got 5 bytes"));
+      ElementsAre(
+          "fixed: 'x': expected whole records of 2 bytes between a header of 1 byte and a footer of 1 "
+          "byte, got 5 bytes"));
   EXPECT_THAT(records_of("aa", sizes(1, 2, 1))[0], ::testing::HasSubstr("got 2 bytes"));
-  EXPECT_THAT(records_of("aa", sizes(0)), ElementsAre("fixed: 'x': record_bytes wants 1 or more, got 0"));
+  EXPECT_THAT(records_of("aa", sizes(0)), ElementsAre("fixed: 'x': record_bytes must be at least 1, got 0"));
   EXPECT_THAT(records_of("aa", sizes(1, -1)),
-              ElementsAre("fixed: 'x': header_bytes wants 0 or more, got -1"));
+              ElementsAre("fixed: 'x': header_bytes must be at least 0, got -1"));
 }
 
 TEST(Fixed, WhichBytesAreLeftOutIsPartOfTheFingerprint) {
@@ -81,7 +82,7 @@ SourceCase fixed_files() {
   out.cut = Cut::is_not_seen;  // a file that ends with a record is whole
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Fixed, SourceConformance, testing::Values(fixed_files));
+INSTANTIATE_TEST_SUITE_P(Fixed, SourceConformance, ::testing::Values(fixed_files));
 
 }  // namespace
 }  // namespace trial

@@ -13,7 +13,7 @@ std::string_view parent(std::string_view path) {
 
 std::string_view child(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// What may be a field: not a scalar, and not nothing.
+// Whether it may be a field: not a scalar and not empty.
 bool may_be_field(const Contents& contents, const Name& name) {
   return !name.refusal.ok() || !contents.datasets[name.dataset].refusal.ok() ||
          contents.datasets[name.dataset].has_rows();
@@ -37,17 +37,19 @@ std::set<std::string, std::less<>> groups_of(const Contents& contents) {
   return out;
 }
 
-// The root itself has no name, and no other fields to be read.
+// The root itself has no name, and there are no other fields to select.
 Status refused(std::string_view field, const Status& why) {
   if (field.empty()) return Status(why).before("'/': ");
-  return Status(why).before("'" + std::string(field) + "': ").after("; fields=[…] names those to read");
+  return Status(why)
+      .before("'" + std::string(field) + "': ")
+      .after("; select the fields to read with fields=[…]");
 }
 
 Result<TensorSpec> spec_of(const Dataset& dataset, const Leaf& leaf) {
   HEADRACE_TRY(leaf.refusal);
   const bool is_single = dataset.row_elements() == 1;
   if (leaf.is_vlen() && !is_single)
-    return Status(Code::unavailable, "cannot read several runs or texts of free length in a row");
+    return Status(Code::unavailable, "cannot read several variable-length values per row");
   if (leaf.is_vlen() || (leaf.form == Form::text && is_single)) {
     std::vector<int64_t> dims{kAny};
     dims.insert(dims.end(), leaf.item.begin(), leaf.item.end());
@@ -77,7 +79,7 @@ class Choosing {
                    "'; groups with datasets: " + listed(groups_of(contents_)));
   }
 
-  // The dataset of this name, or the members below a compound's.
+  // The dataset of this name, or members of a compound dataset.
   Status one(const std::string& field) {
     for (size_t end = field.size(); end != std::string::npos && end > 0; end = field.rfind('/', end - 1)) {
       const std::string dataset = field.substr(0, end);
@@ -98,12 +100,13 @@ class Choosing {
     const auto rows = [&](const Chosen& chosen) { return contents_.datasets[chosen.dataset].rows(); };
     for (const Chosen& chosen : out_) {
       if (rows(chosen) != rows(out_[0]))
-        return invalid("wants datasets of one length, got '" + out_[0].name + "' of " +
+        return invalid("expected datasets of the same length, got '" + out_[0].name + "' of " +
                        std::to_string(rows(out_[0])) + " rows and '" + chosen.name + "' of " +
-                       std::to_string(rows(chosen)) + " rows; fields=[…] names those that belong together");
+                       std::to_string(rows(chosen)) +
+                       " rows; select those that belong together with fields=[…]");
       const auto same = [&](const Chosen& other) { return other.name == chosen.name; };
       if (std::ranges::count_if(out_, same) > 1)
-        return invalid("wants each field once, got '" + chosen.name + "' twice");
+        return invalid("expected each field once, got '" + chosen.name + "' twice");
     }
     return std::move(out_);
   }
@@ -114,7 +117,7 @@ class Choosing {
     const Dataset& dataset = contents_.datasets[name.dataset];
     if (!dataset.refusal.ok()) return refused(field, dataset.refusal);
     if (!dataset.has_rows())
-      return invalid("wants a dataset with rows, '" + std::string(field) + "' is a single value");
+      return invalid("expected a dataset with rows, but '" + std::string(field) + "' is a single value");
     for (size_t i = 0; i < dataset.leaves.size(); ++i) {
       const Leaf& leaf = dataset.leaves[i];
       const bool is_below = leaf.name.size() > member.size() && leaf.name.starts_with(member) &&
@@ -140,7 +143,7 @@ Result<std::string> find_group(const Contents& contents) {
   if (groups.empty()) return invalid("has no datasets");
   if (groups.contains("")) return std::string();
   if (groups.size() == 1) return *groups.begin();
-  return invalid("has datasets in several groups (" + listed(groups) + "); name one with group=");
+  return invalid("has datasets in several groups (" + listed(groups) + "); select one with group=");
 }
 
 Result<std::vector<Chosen>> choose(const Contents& contents, const std::string& group,

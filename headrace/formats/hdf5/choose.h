@@ -1,4 +1,4 @@
-// Which datasets of a file are the fields of its samples. Pure; any thread.
+// Selects the datasets of a file that are the fields of its samples. Pure; any thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ struct Chosen {
   TensorSpec spec;
 };
 
-// The group that is meant when none is named.
+// The group to read if none is given.
 Result<std::string> find_group(const Contents& contents);
-// All of them have as many rows.
+// An error unless all have the same number of rows.
 Result<std::vector<Chosen>> choose(const Contents& contents, const std::string& group,
                                    const std::vector<std::string>& fields);
 

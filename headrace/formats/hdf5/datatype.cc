@@ -70,7 +70,7 @@ Leaf read_float(Cursor& cursor, const Head& head) {
         exponent_at == layout.exponent_at && exponent == layout.exponent && mantissa == layout.mantissa &&
         bias == layout.bias && sign_at == 8 * layout.size - 1 && normalised == 2 && !head.bit(6))
       return number_leaf(head, layout.dtype);
-  return refused(head, not_read("floats of " + std::to_string(head.size) + " bytes that are not IEEE's"));
+  return refused(head, not_read("floats of " + std::to_string(head.size) + " bytes that are not IEEE 754"));
 }
 
 Leaf read_text(const Head& head) {
@@ -97,7 +97,7 @@ std::string_view read_name(Cursor& cursor, const Head& head) {
 
 Result<Datatype> read_type(Cursor& cursor, int depth);
 
-// One leaf that a run or an array can be made of, or none.
+// The single leaf that can be the element of a sequence or an array, or null.
 const Leaf* simple(const Datatype& type) {
   if (type.leaves.size() != 1) return nullptr;
   const Leaf& leaf = type.leaves[0];
@@ -105,7 +105,7 @@ const Leaf* simple(const Datatype& type) {
                                                                                               : nullptr;
 }
 
-// The integers it is made of. FALSE and TRUE in a byte are what h5py writes for booleans.
+// Enums read as their integers, except FALSE and TRUE in a byte, which h5py writes for booleans.
 Result<Leaf> read_enum(Cursor& cursor, const Head& head, int depth) {
   HEADRACE_ASSIGN(const Datatype base, read_type(cursor, depth + 1));
   const uint32_t count = head.bits & 0xffff;
@@ -118,7 +118,7 @@ Result<Leaf> read_enum(Cursor& cursor, const Head& head, int depth) {
   }
   const Leaf* leaf = simple(base);
   if (!leaf || base.element != head.size)
-    return refused(head, not_read("enums of other types than integers"));
+    return refused(head, not_read("enums of types other than integers"));
   Leaf out = *leaf;
   if (is_boolean) out.form = Form::boolean, out.dtype = DType::boolean;
   return out;
@@ -127,7 +127,7 @@ Result<Leaf> read_enum(Cursor& cursor, const Head& head, int depth) {
 Result<Leaf> read_vlen(Cursor& cursor, const Head& head, int depth) {
   HEADRACE_ASSIGN(const Datatype base, read_type(cursor, depth + 1));
   if (head.size != 8u + static_cast<uint32_t>(cursor.sizes().address))
-    return corrupt("wants references of " + std::to_string(8 + cursor.sizes().address) + " bytes, got " +
+    return corrupt("expected references of " + std::to_string(8 + cursor.sizes().address) + " bytes, got " +
                    std::to_string(head.size));
   Leaf out;
   out.bytes = head.size;
@@ -136,7 +136,9 @@ Result<Leaf> read_vlen(Cursor& cursor, const Head& head, int depth) {
     return out;
   }
   const Leaf* leaf = simple(base);
-  if (!leaf) return refused(head, not_read("runs of values that are not numbers, or arrays of numbers"));
+  if (!leaf)
+    return refused(head,
+                   not_read("variable-length sequences of values other than numbers or arrays of numbers"));
   out.form = Form::sequence, out.dtype = leaf->dtype, out.swaps = leaf->swaps, out.item = leaf->item;
   if (out.dtype == DType::u8 && out.item.empty()) out.dtype = DType::bytes;
   return out;
@@ -144,7 +146,7 @@ Result<Leaf> read_vlen(Cursor& cursor, const Head& head, int depth) {
 
 Result<Leaf> as_array(Datatype base, const std::vector<int64_t>& dims, const Head& head) {
   const Leaf* leaf = simple(base);
-  if (!leaf) return refused(head, not_read("arrays of values that are not numbers"));
+  if (!leaf) return refused(head, not_read("arrays of values other than numbers"));
   Leaf out = *leaf;
   out.item = dims;
   out.item.insert(out.item.end(), leaf->item.begin(), leaf->item.end());
@@ -164,7 +166,7 @@ Result<Leaf> read_array(Cursor& cursor, const Head& head, int depth) {
   return as_array(std::move(base), dims, head);
 }
 
-// Dimensions that the first version has in the member, and later ones in an array type.
+// Dimensions of a member, which version 1 stores in the member, later versions in an array type.
 std::vector<int64_t> read_old_dimensions(Cursor& cursor) {
   const uint8_t rank = cursor.u8();
   cursor.skip(3 + 4 + 4);
@@ -196,7 +198,7 @@ Status read_members(Cursor& cursor, const Head& head, int depth, std::vector<Lea
       leaves.push_back(std::move(leaf));
     }
     if (leaves.size() > kMostLeaves)
-      return {Code::exhausted, "wants at most " + std::to_string(kMostLeaves) + " members"};
+      return {Code::exhausted, "expected at most " + std::to_string(kMostLeaves) + " members"};
   }
   return {};
 }
@@ -215,7 +217,7 @@ Result<Leaf> read_simple(Cursor& cursor, const Head& head, int depth) {
     case 10: return read_array(cursor, head, depth);
     case 11: {
       HEADRACE_ASSIGN(const Datatype part, read_type(cursor, depth + 1));
-      (void)part;  // where the next member begins
+      (void)part;  // read to find the next member
       return refused(head, not_read("complex numbers"));
     }
     default: return not_read("datatypes of class " + std::to_string(head.type));
@@ -223,12 +225,12 @@ Result<Leaf> read_simple(Cursor& cursor, const Head& head, int depth) {
 }
 
 Result<Datatype> read_type(Cursor& cursor, int depth) {
-  if (depth > kMostTypeDepth) return corrupt("wants datatypes nested at most 16 deep");
+  if (depth > kMostTypeDepth) return corrupt("expected datatypes nested at most 16 deep");
   const Head head = read_head(cursor);
   HEADRACE_TRY(cursor.check("a datatype"));
   if (head.version < 1 || head.version > 5)
     return not_read("version " + std::to_string(head.version) + " of datatypes");
-  if (head.size == 0) return corrupt("wants a datatype of at least one byte");
+  if (head.size == 0) return corrupt("expected a datatype of at least one byte");
   Datatype out;
   out.element = head.size;
   if (head.type == 6) {

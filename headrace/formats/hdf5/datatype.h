@@ -1,4 +1,4 @@
-// The datatype message: what the elements of a dataset are, as leaves. Pure; any bytes may be given.
+// The datatype message: the element type of a dataset, as leaves. Pure; accepts any bytes.
 #pragma once
 #include <vector>
 
@@ -11,8 +11,9 @@ struct Datatype {
   std::vector<Leaf> leaves;
 };
 
-// Numbers, enums, text, opaque bytes, arrays of these and runs of them are leaves; a compound has those of
-// its members. A type that is not read is a leaf with a refusal, so that other members do not mind.
+// Numbers, enums, strings, opaque bytes, arrays and variable-length sequences of these are leaves; a
+// compound has the leaves of its members. An unsupported type is a leaf with a refusal, so that other
+// members can be read.
 Result<Datatype> read_datatype(Cursor& cursor);
 
 }  // namespace headrace::hdf5

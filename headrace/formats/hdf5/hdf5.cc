@@ -1,4 +1,4 @@
-// HDF5 files: see README.md beside this file.
+// HDF5 files: see README.md in this folder.
 #include <algorithm>
 
 #include "headrace/formats/hdf5/rows.h"
@@ -12,7 +12,7 @@ namespace {
 using hdf5::RowRange;
 using hdf5::Table;
 
-// A block is known by its first row.
+// A block is identified by its first row.
 class Hdf5Source final : public Source {
  public:
   Hdf5Source(Table table, Value description, Value left_out)
@@ -45,7 +45,7 @@ class Hdf5Source final : public Source {
     std::vector<SourceFile> files;
     std::vector<uint64_t> rows;
     for (const hdf5::TableFile& file : table_->files) files.push_back(file.file), rows.push_back(file.rows);
-    return files_fingerprint("hdf5 " + table_->group + " " + schema().text(), files, rows);
+    return files_fingerprint("hdf5 " + table_->group + " " + schema().stable_text(), files, rows);
   }
 
   Value metadata() const override {
@@ -69,7 +69,7 @@ class Hdf5Source final : public Source {
   Value description_, left_out_;
 };
 
-// A user's block in front of the file has 512 bytes, or twice as many, or again.
+// A user block before the file has 512 bytes, or 1024, 2048 and so on.
 int recognise(const Probe& probe) {
   const std::string_view text = probe.text();
   if (text.starts_with(hdf5::kSignature)) return 97;
@@ -86,11 +86,11 @@ std::string without_slashes(std::string group) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(std::string group, request.text("group"));
-  HEADRACE_ASSIGN(const std::vector<std::string> fields, request.texts("fields"));
+  HEADRACE_ASSIGN(const std::vector<std::string> fields, request.strings("fields"));
   RecordOpening out;
   out.kind = hdf5::kIndexKind;
   out.files = request.path().files;
-  if (out.files.empty()) return invalid("wants files, got none");
+  if (out.files.empty()) return invalid("expected files, got none");
   out.index = [files = out.files](uint64_t file) { return hdf5::index_hdf5(files[file]); };
   out.finish = [request, group = without_slashes(std::move(group)),
                 fields](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
@@ -103,13 +103,25 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "hdf5",
-    .doc = "Datasets of one group in HDF5 files: a field for each, a sample for each row.",
+    .doc = "The datasets of one group in HDF5 files: one field per dataset, one sample per row.",
+    .fields = "one per dataset, of rows along its first dimension. One-dimensional numeric datasets give "
+              "scalars, further dimensions arrays, variable-length sequences arrays of variable length; such "
+              "sequences of uint8 are bytes, and text is str. Members of compounds are separate fields, "
+              "`obs/day`; enums are their integers.",
+    .details = {"Scalar datasets, which have no rows, are left out. All files must have the same fields."},
     .options =
         {{"group", "str | None",
-          "The group whose datasets are fields; when not given the root, or the only one with datasets."},
+          "The group, such as \"train\"; when not given the root, or the only group that has datasets."},
          {"fields", "Sequence[str] | None",
-          "These datasets of the group, in this order; members of compounds as \"dataset/member\". All when "
-          "not given."}},
+          "Only these datasets, in this order, relative to the group; members of compounds as "
+          "\"dataset/member\". All of the group when not given."}},
+    .raises =
+        {{"NotImplementedError",
+          "a chosen dataset has an unsupported type or filter, or is in another file."},
+         {"ValueError",
+          "there are several groups, or datasets of different lengths, or a given name does not exist."},
+         {"CorruptSample", "structures of the file are damaged."}},
+    .example = "hr.read_hdf5(\"data.h5\", group=\"train\", fields=[\"image\", \"label\"])",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -1,4 +1,4 @@
-// The parsers below the reader, each alone.
+// The parsers below the reader, each on its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace headrace::hdf5 {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 std::span<std::byte> writable(std::string& text) { return std::as_writable_bytes(std::span(text)); }
@@ -24,7 +24,7 @@ std::string number(uint64_t value, size_t bytes) {
 }
 
 TEST(Hdf5Checksum, IsThatOfOthers) {
-  EXPECT_EQ(lookup3(bytes_of("Four score and seven years ago")), 0x17770551u);  // as lookup3.c says
+  EXPECT_EQ(lookup3(bytes_of("Four score and seven years ago")), 0x17770551u);  // from lookup3.c
   EXPECT_EQ(lookup3({}), 0xdeadbeefu);
   EXPECT_EQ(fletcher32(bytes_of(std::string("\x01\x02\x03\x04", 4))),
             (0x0102u + 0x0102u + 0x0304u) << 16 | 0x0406u);
@@ -62,10 +62,10 @@ TEST(Hdf5Filters, NoMemoryIsTakenForWhatCannotBe) {
   EXPECT_EQ(code(999), Code::corrupt);
   EXPECT_EQ(code(1001), Code::corrupt);
   EXPECT_EQ(code(uint64_t{1} << 31), Code::exhausted);
-  EXPECT_EQ(code(packed.size(), 1), Code::ok);  // the filter was left out
+  EXPECT_EQ(code(packed.size(), 1), Code::ok);  // the filter was skipped
 }
 
-// Bytes 1, 2, 3 … of an array, as one of its chunks has them; what is beyond its end is '!'.
+// A chunk of an array with bytes 1, 2, 3 …; '!' beyond the array's end.
 std::string plain_chunk(const Dataset& dataset, const std::vector<uint64_t>& origin) {
   std::string out;
   std::vector<uint64_t> at(3);
@@ -83,7 +83,7 @@ std::string plain_chunk(const Dataset& dataset, const std::vector<uint64_t>& ori
   return out;
 }
 
-// Every split of a small array into chunks gives every range of its rows.
+// Reads every range of rows of a small array, for every chunk shape.
 TEST(Hdf5Chunks, EveryPartIsPlaced) {
   Dataset dataset;
   dataset.dims = {5, 4, 3}, dataset.element = 1, dataset.storage = Storage::chunked;
@@ -148,9 +148,9 @@ TEST(Hdf5Datatype, WhatIsNotReadIsARefusalAndNotAGuess) {
                           std::string("\x16\x09\x00\x16", 4) + number(127, 4);
   EXPECT_EQ(refusal(i32), "");
   EXPECT_EQ(refusal(i24), "cannot read integers of 24 bits in 4 bytes");
-  EXPECT_EQ(refusal(odd), "cannot read floats of 4 bytes that are not IEEE's");
+  EXPECT_EQ(refusal(odd), "cannot read floats of 4 bytes that are not IEEE 754");
   EXPECT_EQ(refusal("\x17" + number(0, 3) + number(8, 4)), "cannot read references");
-  EXPECT_THAT(refusal(i32.substr(0, 9)), HasSubstr("end in the middle"));
+  EXPECT_THAT(refusal(i32.substr(0, 9)), HasSubstr("ends in the middle"));
   std::string nested;
   for (int i = 0; i < 40; ++i) nested += "\x19" + number(0, 3) + number(16, 4);
   EXPECT_THAT(refusal(nested + i32), HasSubstr("nested at most 16 deep"));

@@ -14,31 +14,31 @@ namespace {
 
 constexpr uint64_t kMostRun = uint64_t{2} << 30;
 
-// Objects of a heap that lie one behind the other, where their collection is likely to have them.
+// Adjacent objects of a heap, at their likely position.
 struct Piece {
   uint64_t begin = 0, end = 0;  // bytes of the file
   BufferPtr bytes = nullptr;
 };
 
-// A collection of a heap, or as much of it as is there: for objects that are not where they are likely to be.
+// A collection of a heap, or its beginning: for objects that are not at their likely position.
 struct Collection {
-  uint64_t address = 0, length = 0;  // of what is read; the address as references have it
+  uint64_t address = 0, length = 0;  // of what is read; the address as in references
   BufferPtr bytes = nullptr;
   HeapCollection objects = {};
   Status refusal = {};
 };
 
-// What a row refers to. Damage is an error of the rows that it lies in.
+// The value that a row refers to. Damage is an error of its row only.
 struct Run {
   Reference to = {};
-  uint64_t bytes = 0;                // that it has, at least
+  uint64_t bytes = 0;                // lower bound
   size_t piece = 0, collection = 0;  // counted from one; 0: none
-  uint64_t offset = 0;               // of its head in the piece, then of its bytes
+  uint64_t offset = 0;               // of its header in the piece, then of its bytes
 };
 
 struct RunField {
   size_t field = 0;
-  std::vector<Run> runs = {};  // one a row
+  std::vector<Run> runs = {};  // one per row
 };
 
 class Rows final : public Block {
@@ -48,7 +48,7 @@ class Rows final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_.size())
-      return invalid("hdf5: wants a row below " + std::to_string(rows_.size()) + ", got " +
+      return invalid("hdf5: expected a row below " + std::to_string(rows_.size()) + ", got " +
                      std::to_string(row));
     fields.resize(file_.fields.size());
     for (size_t i = 0, run = 0; i < fields.size(); ++i) {
@@ -93,10 +93,9 @@ class Rows final : public Block {
     HEADRACE_TRY(collection.refusal);
     const auto in_file = [&] { return " (global heap at byte " + std::to_string(collection.address) + ")"; };
     const HeapObject* object = collection.objects.find(run.to.index);
-    if (!object)
-      return corrupt("wants object " + std::to_string(run.to.index) + ", there is none" + in_file());
+    if (!object) return corrupt("no object " + std::to_string(run.to.index) + in_file());
     if (run.bytes > object->length)
-      return corrupt("wants " + std::to_string(run.bytes) + " bytes in object " +
+      return corrupt("expected " + std::to_string(run.bytes) + " bytes in object " +
                      std::to_string(run.to.index) + ", got " + std::to_string(object->length) + in_file());
     out = run_of(leaf, collection.bytes, object->offset, run.to.count);
     return {};
@@ -112,8 +111,8 @@ class Rows final : public Block {
   size_t held_ = 0;
 };
 
-// First the rows' own bytes, with the objects they refer to where these are likely to be; then collections of
-// objects that are somewhere else: their beginning, and all of those that are longer.
+// First reads the rows' own bytes, and the objects they refer to at their likely positions; then, for
+// objects that are elsewhere, the beginning of their collections, and all of those that are longer.
 class OpenRows final : public Opening<BlockPtr> {
  public:
   OpenRows(std::shared_ptr<const Table> table, size_t file, RowRange rows)
@@ -148,7 +147,7 @@ class OpenRows final : public Opening<BlockPtr> {
     if (extents_.empty()) take_pieces({}), ++stage_;
   }
 
-  // Where the rows of a dataset come from, when they are not there already.
+  // Plans how to read the rows of a dataset, unless they are in memory.
   void plan(size_t i) {
     const Dataset& dataset = file_.dataset(i);
     const uint64_t begin = rows_.begin * dataset.row_bytes(), length = rows_.size() * dataset.row_bytes();
@@ -171,7 +170,7 @@ class OpenRows final : public Opening<BlockPtr> {
     for (const Chunk& chunk : chunks) extents_.push_back({ordinal_, chunk.address, chunk.size});
   }
 
-  // Of rows that lie in one plain chunk, one behind the other.
+  // The extent of rows that are contiguous in one unfiltered chunk.
   std::optional<std::pair<uint64_t, uint64_t>> extent_in(const Dataset& dataset,
                                                          std::span<const Chunk> chunks) const {
     if (chunks.size() != 1 || !dataset.filters.empty() || !holds_whole_rows(dataset) ||
@@ -235,7 +234,8 @@ class OpenRows final : public Opening<BlockPtr> {
     }
   }
 
-  // The piece in which a run's object is likely to be: the one before, when it goes on there.
+  // Finds or adds the piece that is likely to hold a run's object: the previous one, if the object
+  // continues it.
   void find_piece(Run& run, uint64_t place) const {
     const uint64_t begin = saturating_add(saturating_add(file_.contents.base, run.to.address), place);
     const uint64_t end = saturating_add(begin, saturating_add(heap_head(sizes()), run.bytes));
@@ -280,7 +280,7 @@ class OpenRows final : public Opening<BlockPtr> {
     Collection& collection = all[run.collection - 1];
     if (run.bytes > kMostRun)
       collection.refusal = {Code::exhausted,
-                            "wants values of at most 2 GiB, got " + std::to_string(run.bytes) + " bytes"};
+                            "expected values of at most 2 GiB, got " + std::to_string(run.bytes) + " bytes"};
     collection.length =
         std::max(collection.length, HeapCollection::guess(std::min(run.bytes, kMostRun), sizes()));
   }
@@ -290,8 +290,8 @@ class OpenRows final : public Opening<BlockPtr> {
     if (!collection.refusal.ok()) return;
     const uint64_t at = saturating_add(file_.contents.base, collection.address), size = file_.file.size;
     if (at >= size) {
-      collection.refusal = corrupt("wants a global heap before byte " + std::to_string(size) + ", got byte " +
-                                   std::to_string(collection.address));
+      collection.refusal = corrupt("expected a global heap before byte " + std::to_string(size) +
+                                   ", got byte " + std::to_string(collection.address));
       return;
     }
     collection.length = std::min(collection.length, size - at);
@@ -299,7 +299,7 @@ class OpenRows final : public Opening<BlockPtr> {
     extents_.push_back({ordinal_, at, collection.length});
   }
 
-  // A collection that has more, and whose objects are not all there, is read again: all of it.
+  // If requested objects are missing and the collection is longer, all of it is read.
   void take_collections(std::span<const BufferPtr> bytes) {
     const std::vector<size_t> asked = std::exchange(asked_, {});
     for (size_t i = 0; i < asked.size(); ++i) {
@@ -326,8 +326,8 @@ class OpenRows final : public Opening<BlockPtr> {
                    size = collection.objects.size();
     if (!collection.refusal.ok() || size <= collection.length) return;
     if (size > kMostRun || size > file_.file.size - at) {
-      collection.refusal = corrupt("wants a global heap inside the file, got one of " + std::to_string(size) +
-                                   " bytes at byte " + std::to_string(at));
+      collection.refusal = corrupt("expected a global heap inside the file, got one of " +
+                                   std::to_string(size) + " bytes at byte " + std::to_string(at));
       return;
     }
     collection.length = size;
@@ -338,7 +338,7 @@ class OpenRows final : public Opening<BlockPtr> {
   struct Plan {
     size_t dataset = 0;
     std::span<const Chunk> chunks = {};
-    bool is_whole = false;  // the rows and nothing else
+    bool is_whole = false;  // the bytes are exactly the rows
   };
 
   std::shared_ptr<Rows> out_;

@@ -1,4 +1,4 @@
-// A group of rows as a block: their own bytes and chunks, then what they refer to in global heaps.
+// A group of rows as a block: their own bytes and chunks, then the global heap objects they refer to.
 #pragma once
 #include <memory>
 

@@ -16,15 +16,15 @@ namespace headrace::hdf5 {
 namespace {
 
 constexpr size_t kMostNesting = 128;            // of groups
-constexpr int kMostSoftLinks = 16;              // from one to the next
-constexpr uint64_t kPiece = 4 << 20;            // of rows that are kept, read at once
+constexpr int kMostSoftLinks = 16;              // in a chain
+constexpr uint64_t kPiece = 4 << 20;            // of kept rows, read at once
 constexpr uint64_t kSmallRow = 16;              // bytes; such rows are kept
-constexpr uint64_t kMostKept = 64 << 20;        // of a file's small rows; of references beyond what is stored
+constexpr uint64_t kMostKept = 64 << 20;        // bytes of small rows; of references beyond the ratio
 constexpr uint64_t kMostReferenceRatio = 1100;  // of references to their stored bytes
 
 constexpr Fetches::Owner kFile = 0;
 
-// A group or a dataset. Its place in the list, counted from one, owns its reads.
+// A group or a dataset. Its index in the list, counted from one, is the owner of its reads.
 struct Object {
   std::string path;
   uint64_t address = 0;
@@ -56,10 +56,10 @@ class Walk final : public Opening<FileIndex> {
       objects_[owner - 1].refusal = std::move(status);
   }
 
-  // At byte 0, or behind a user's block of 512 bytes, 1024, and so on.
+  // At byte 0, or after a user block of 512 bytes, 1024, and so on.
   void find_superblock(uint64_t at) {
     if (saturating_add(at, kSignature.size()) > file_.size) {
-      failure_ = corrupt("wants an HDF5 signature at byte 0, 512, 1024 and so on, got none");
+      failure_ = corrupt("expected an HDF5 signature at byte 0, 512, 1024 and so on, got none");
       return;
     }
     fetches_.ask(kFile, at, kSuperblockBytes,
@@ -71,9 +71,9 @@ class Walk final : public Opening<FileIndex> {
                    HEADRACE_ASSIGN(const Superblock block, read_superblock(bytes, at));
                    place_ = block.place;
                    if (block.end > file_.size)
-                     return corrupt("wants " + std::to_string(block.end) +
-                                    " bytes as the superblock says, the file has " +
-                                    std::to_string(file_.size) + "; was it written to its end?");
+                     return corrupt("expected " + std::to_string(block.end) +
+                                    " bytes as stated in the superblock, got " + std::to_string(file_.size) +
+                                    "; the file may be incomplete");
                    visit("", block.root);
                    return uint64_t{0};
                  });
@@ -93,7 +93,7 @@ class Walk final : public Opening<FileIndex> {
   Status interpret(size_t object, std::vector<Message> messages) {
     const std::string path = objects_[object].path;
     if (static_cast<size_t>(std::ranges::count(path, '/')) >= kMostNesting)
-      return corrupt("wants groups nested at most 128 deep");
+      return corrupt("expected groups nested at most 128 deep");
     HEADRACE_ASSIGN(const bool is_group,
                     read_links(fetches_, object + 1, place_, messages,
                                [this, path](const Link& link) { return add_link(path, link); }));
@@ -120,13 +120,12 @@ class Walk final : public Opening<FileIndex> {
                                                          : group + "/" + link.target;
         return {};
       default:
-        refused_.push_back(
-            {path, kNowhere, {Code::unavailable, "refuses a link that leads out of the file"}});
+        refused_.push_back({path, kNowhere, {Code::unavailable, "cannot follow a link to another file"}});
         return {};
     }
   }
 
-  // The datatype may be one that the file has a name for; it then lies in a header of its own.
+  // The datatype may be a named one, which has its own header.
   Status read_type(size_t object, std::vector<Message> messages) {
     const auto type = std::ranges::find(messages, uint16_t{kDatatype}, &Message::type);
     if (!type->is_shared) {
@@ -137,7 +136,8 @@ class Walk final : public Opening<FileIndex> {
     read_header(fetches_, object + 1, place_, address,
                 [this, object, messages = std::move(messages)](const std::vector<Message>& named) -> Status {
                   const auto found = std::ranges::find(named, uint16_t{kDatatype}, &Message::type);
-                  if (found == named.end() || found->is_shared) return corrupt("wants a datatype, got none");
+                  if (found == named.end() || found->is_shared)
+                    return corrupt("expected a datatype, got none");
                   Cursor cursor = found->cursor(place_.sizes);
                   return read_dataset(object, read_datatype(cursor), messages);
                 });
@@ -151,7 +151,7 @@ class Walk final : public Opening<FileIndex> {
     ChunkPlace index;
     for (const Message& message : messages) {
       if (message.is_shared && message.type != kDatatype)
-        return {Code::unavailable, "cannot read messages that are shared"};
+        return {Code::unavailable, "cannot read shared messages"};
       const Cursor cursor = message.cursor(place_.sizes);
       switch (message.type) {
         case kDataspace: HEADRACE_TRY(read_dataspace(cursor, dataset)); break;
@@ -170,7 +170,7 @@ class Walk final : public Opening<FileIndex> {
           break;
         }
         case kExternalFiles:
-          return {Code::unavailable, "refuses external storage, whose data lie in other files"};
+          return {Code::unavailable, "cannot read external storage, whose data is in other files"};
         default: break;
       }
     }
@@ -191,8 +191,8 @@ class Walk final : public Opening<FileIndex> {
     return {};
   }
 
-  // References, so that rows know where their values lie; and small rows, such as labels, so that they need
-  // no read of their own.
+  // Keeps references, so that the positions of values are known, and small rows such as labels, so that
+  // they need no read of their own.
   Status keep_rows(size_t object, Dataset* dataset) {
     if (dataset->storage == Storage::compact || dataset->row_elements() == 0) return {};
     const uint64_t all = saturating_mul(dataset->row_bytes(), dataset->rows());
@@ -206,10 +206,10 @@ class Walk final : public Opening<FileIndex> {
     uint64_t stored = 0;
     for (const Chunk& chunk : dataset->chunks) stored = saturating_add(stored, chunk.size);
     const uint64_t beyond = all - std::min(all, saturating_mul(kMostReferenceRatio, stored));
-    if (beyond > 0 && !dataset->has_vlen()) return {};  // mostly fill: each group of rows reads its chunk
+    if (beyond > 0 && !dataset->has_vlen()) return {};  // mostly fill values: read by chunk
     if (beyond > free_)
       return {Code::exhausted,
-              "wants references of at most 64 MiB or 1100 times what is stored of them, got " +
+              "expected references of at most 64 MiB or 1100 times their stored bytes, got " +
                   std::to_string(all) + " bytes"};
     free_ -= beyond;
     if (!dataset->has_vlen()) small_free_ -= all;
@@ -291,12 +291,12 @@ class Walk final : public Opening<FileIndex> {
   Status failure_;
   Place place_;
   std::deque<Object> objects_;
-  std::deque<Dataset> datasets_;     // reads that are under way hold pointers to them
-  std::map<uint64_t, size_t> seen_;  // objects by their address
+  std::deque<Dataset> datasets_;     // pending reads hold pointers to them
+  std::map<uint64_t, size_t> seen_;  // objects by address
   std::vector<std::pair<std::string, size_t>> paths_;
   std::map<std::string, std::string> soft_links_;
   std::vector<Name> refused_;
-  uint64_t free_ = kMostKept;  // of references that were never written, or are packed very well
+  uint64_t free_ = kMostKept;  // of references that were never written, or are highly compressed
   uint64_t small_free_ = kMostKept;
   std::string about_;  // our writer's attribute of the root
   Fetches fetches_;

@@ -1,5 +1,5 @@
-// What an HDF5 file holds: found by walking its structures, from the superblock through groups to datasets
-// and their chunks.
+// Indexes an HDF5 file by traversing its structures, from the superblock through groups to datasets and their
+// chunks.
 #pragma once
 #include <memory>
 
@@ -12,8 +12,8 @@ namespace headrace::hdf5 {
 inline constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 inline constexpr std::string_view kIndexKind = "hdf5 1";
 
-// Contents, packed, in FileIndex::extra. What is wrong with one dataset or group is its refusal; the
-// opening's error is what is wrong with the file.
+// Contents, packed, in FileIndex::extra. Damage in one dataset or group is stored as its refusal; the
+// opening's error is damage of the file.
 std::unique_ptr<Opening<FileIndex>> index_hdf5(SourceFile file);
 
 }  // namespace headrace::hdf5

@@ -11,12 +11,12 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr uint64_t kPart = 16 << 10;         // rows of about so many bytes are read at once
-constexpr uint64_t kMostTogether = 4 << 20;  // with all that rows refer to
-constexpr uint64_t kRunBytes = 1024;         // a sample drawn at random does not pay much for its neighbours
-constexpr uint64_t kMostBlockRows = 256;     // without values, or with very small ones
+constexpr uint64_t kPart = 16 << 10;         // rows of about this many bytes are read at once
+constexpr uint64_t kMostTogether = 4 << 20;  // including the values that rows refer to
+constexpr uint64_t kRunBytes = 1024;         // so that random reads do not cost much for adjacent rows
+constexpr uint64_t kMostBlockRows = 256;     // for rows with empty or very small values
 
-// Values that rows refer to, when those are known.
+// References of rows, if they are in memory.
 struct References {
   const std::byte* first = nullptr;
   uint64_t stride = 0, item_bytes = 1;
@@ -39,8 +39,8 @@ std::vector<References> references_of(const TableFile& file) {
   return out;
 }
 
-// Rows whose values are small and lie one behind the other in one collection of the heap, as one read brings
-// them all.
+// First rows of runs whose values are small and contiguous in one collection of the heap, so that one read
+// returns all of them.
 std::vector<uint64_t> runs(const std::vector<References>& all, uint64_t rows) {
   std::vector<uint64_t> starts;
   Reference before;
@@ -60,7 +60,7 @@ std::vector<uint64_t> runs(const std::vector<References>& all, uint64_t rows) {
   return starts.size() == rows ? std::vector<uint64_t>() : starts;
 }
 
-// Chunks that are unpacked whole, and again for every group.
+// Whether chunks are decompressed whole, and again for every group.
 bool is_unpacked(const Dataset& dataset) {
   return !resident_rows(dataset) && dataset.storage == Storage::chunked &&
          (!dataset.filters.empty() || !holds_whole_rows(dataset));
@@ -91,7 +91,7 @@ void group_rows(TableFile& file) {
     file.starts = runs(references, file.rows);
 }
 
-// The fields of a file of our writer, if they are still there.
+// The fields stored by our writer, if all of them still exist.
 std::vector<std::string> written_fields(const Contents& contents, const Value& about) {
   std::vector<std::string> out;
   const Value* fields = about.object() ? about.find("fields") : nullptr;

@@ -1,4 +1,4 @@
-// All files of a source together: which fields, and which rows are read at once.
+// All files of a source: the chosen fields, and which rows are read at once.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,13 +14,13 @@ namespace headrace::hdf5 {
 
 // A leaf of one of the chosen datasets.
 struct FieldAt {
-  size_t dataset = 0;  // place in TableFile::datasets
+  size_t dataset = 0;  // index into TableFile::datasets
   size_t leaf = 0;
 };
 
 struct TableFile {
   SourceFile file;
-  Contents contents;             // of what is not chosen, only the names
+  Contents contents;             // only names for datasets that are not chosen
   std::vector<size_t> datasets;  // the chosen ones
   std::vector<FieldAt> fields;   // in the order of the schema
   uint64_t rows = 0;
@@ -34,19 +34,19 @@ struct TableFile {
 
 struct Table {
   std::vector<TableFile> files;
-  std::vector<uint64_t> first;  // rows in the files before; the number of all at its end
+  std::vector<uint64_t> first;  // rows in the files before; the total at its end
   std::string group;
   std::string path;  // of the first field's dataset
   Schema schema;
-  Value about;  // what our writer was told of the first file's source: an object, or null
+  Value about;  // source metadata that our writer stored in the first file: an object, or null
 };
 
-// `group`: the one whose datasets are fields; when it is empty, the root, or the only one that has datasets.
+// `group`: the group whose datasets are fields; when empty, the root, or the only one that has datasets.
 // `fields`: names below it; all when empty. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
                          const std::string& group, const std::vector<std::string>& fields);
 
-// The rows of a dataset whose bytes are in memory as soon as the file is open: nothing when they are not.
+// The rows of a dataset that are in memory once the file is open; nullopt otherwise.
 std::optional<std::span<const std::byte>> resident_rows(const Dataset& dataset);
 
 }  // namespace headrace::hdf5

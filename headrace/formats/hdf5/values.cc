@@ -27,7 +27,7 @@ uint64_t text_length(const Leaf& leaf, const std::byte* bytes) {
   return length;
 }
 
-// The values of a leaf, taken out of the elements, as this machine has them.
+// The values of a leaf, extracted from the elements, in native byte order.
 BufferPtr copy_of(const Leaf& leaf, const std::byte* from, uint64_t elements, uint64_t stride) {
   const MutableBufferPtr out = HeapBuffer::make(elements * leaf.bytes);
   std::byte* to = out->mutable_data();

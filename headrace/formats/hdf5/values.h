@@ -1,4 +1,4 @@
-// The bytes of some rows of a dataset as values. Pure; any thread.
+// Converts the bytes of some rows of a dataset to values. Pure; any thread.
 #pragma once
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
 
@@ -13,11 +13,11 @@ struct RowBytes {
   }
 };
 
-// A leaf of the row-th of them. REQUIRES: no reference.
+// The value of a leaf in a row. REQUIRES: not a reference.
 Tensor value_of(const Dataset& dataset, const Leaf& leaf, const RowBytes& rows, uint64_t row);
-// A run of `count` values, or text, that begins at `offset` of `buffer`, which holds all of it.
+// A sequence of `count` values, or a string, at `offset` of `buffer`, which holds all of it.
 Tensor run_of(const Leaf& leaf, const BufferPtr& buffer, uint64_t offset, uint64_t count);
-// Whether rows are dense values of the leaf just as they lie.
+// Whether the stored rows are exactly the values of the leaf.
 bool is_plain(const Dataset& dataset, const Leaf& leaf);
 
 }  // namespace headrace::hdf5

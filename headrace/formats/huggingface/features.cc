@@ -39,7 +39,7 @@ bool has_length(const Value& list) {
 
 class Parser {
  public:
-  enum class In { nothing, list, fixed_list };  // of a number of items that the type says
+  enum class In { nothing, list, fixed_list };  // fixed_list: the type states the number of items
 
   explicit Parser(HuggingFaceFeatures* out) : out_(out) {}
 
@@ -51,7 +51,7 @@ class Parser {
  private:
   Status one(const std::string& name, const Value& feature, In in) {
     if (out_->columns.size() + out_->left_out.size() >= kMostFields)
-      return {Code::exhausted, "wants at most " + std::to_string(kMostFields) + " fields"};
+      return {Code::exhausted, "expected at most " + std::to_string(kMostFields) + " fields"};
     const std::string_view type = type_of(feature);
     if (type.empty()) {
       if (!feature.object() || in != In::nothing) return leave_out(name);
@@ -73,7 +73,7 @@ class Parser {
     return leave_out(name);
   }
 
-  // A list of a struct is a struct of lists where the type is the older "Sequence".
+  // A list of a struct is a struct of lists if the type is the older "Sequence".
   Status list(const std::string& name, const Value& feature, std::string_view type) {
     const Value* items = feature.find("feature");
     if (!items) return leave_out(name);
@@ -112,7 +112,8 @@ class Parser {
 }  // namespace
 
 Result<HuggingFaceFeatures> HuggingFaceFeatures::parse(const Value& features) {
-  if (!features.object()) return corrupt("wants an object 'features', got " + features.dump().substr(0, 40));
+  if (!features.object())
+    return corrupt("expected an object 'features', got " + features.dump().substr(0, 40));
   HuggingFaceFeatures out;
   HEADRACE_TRY(Parser(&out).members(*features.object(), "", Parser::In::nothing));
   return out;
@@ -122,7 +123,7 @@ Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
     const std::vector<std::string>& names) const {
   if (names.empty()) {
     if (!columns.empty()) return columns;
-    return invalid("has no column that can be read");
+    return invalid("has no column of a supported type");
   }
   std::vector<HuggingFaceColumn> out;
   for (const std::string& name : names) {
@@ -133,10 +134,11 @@ Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
     const bool is_left_out = std::ranges::any_of(
         left_out, [&](const std::string& one) { return one == name || one.starts_with(name + "/"); });
     if (is_left_out)
-      return Status(Code::unavailable,
-                    "cannot read column " + in_quotes(name) +
-                        ", which holds lists of structs, of lists or of a fixed number of texts, or what "
-                        "is no number and no text");
+      return Status(
+          Code::unavailable,
+          "cannot read column " + in_quotes(name) +
+              ": lists of structs, of lists or of a fixed number of strings are not supported, nor are "
+              "types other than numbers and strings");
     const auto name_of = [](const HuggingFaceColumn& column) { return std::string_view(column.name); };
     return invalid(no_such_column(name, names_of_all(columns, name_of)));
   }

@@ -1,4 +1,4 @@
-// The columns of a data set of Hugging Face's, as dataset_info.json describes them. Pure; any thread.
+// The columns of a Hugging Face data set, as described in dataset_info.json. Pure; any thread.
 #pragma once
 #include <string>
 #include <utility>
@@ -15,12 +15,12 @@ struct HuggingFaceColumn {
 };
 
 struct HuggingFaceFeatures {
-  std::vector<HuggingFaceColumn> columns;                                     // that can be read
+  std::vector<HuggingFaceColumn> columns;                                     // of supported types
   std::vector<std::string> left_out;                                          // lists of structs, of lists …
   std::vector<std::pair<std::string, std::vector<std::string>>> class_names;  // of ClassLabels, by field
 
   static Result<HuggingFaceFeatures> parse(const Value& features);
-  // These fields in this order; a name stands for all below it. All that can be read when `names` is empty.
+  // These fields in this order; a name selects all fields below it. All of `columns` if `names` is empty.
   Result<std::vector<HuggingFaceColumn>> choose(const std::vector<std::string>& names) const;
 };
 

@@ -1,4 +1,4 @@
-// What Hugging Face's datasets keep on disk: see README.md beside this file.
+// Hugging Face data sets on disk: see README.md.
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
@@ -19,10 +19,11 @@ constexpr const char kDict[] = "dataset_dict.json", kState[] = "state.json", kIn
 Result<Value> parse_json(const BufferPtr& bytes, const std::string& path) {
   const std::string at = in_quotes(path) + ": ";
   if (bytes->size() > kMostJson)
-    return Status(Code::exhausted, at + "wants at most 64 MiB of JSON, got " + std::to_string(bytes->size()));
+    return Status(Code::exhausted,
+                  at + "expected at most 64 MiB of JSON, got " + std::to_string(bytes->size()));
   auto value = Value::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
   if (!value.ok()) return value.status().before(at);
-  if (!value->object()) return corrupt(at + "wants a JSON object");
+  if (!value->object()) return corrupt(at + "expected a JSON object");
   return value;
 }
 
@@ -50,8 +51,8 @@ class OpenHuggingFace final : public Opening<OtherData> {
       }
       for (const SplitPart& part : parts_)
         if (part.name != parts_[0].name)
-          return invalid("split wants parts of one split, got " + in_quotes(parts_[0].name) + " and " +
-                         in_quotes(part.name) + "; concatenate() joins several");
+          return invalid("split: expected parts of one split, got " + in_quotes(parts_[0].name) + " and " +
+                         in_quotes(part.name) + "; use concatenate() to join several");
       if (holds(listing.files, kDict)) return ask({kDict});
       return ask_about(holds(listing.files, kState));
     }
@@ -82,13 +83,13 @@ class OpenHuggingFace final : public Opening<OtherData> {
 
   std::string wanted() const { return parts_.empty() ? "" : parts_[0].name; }
 
-  // The only one, or the one that is named.
+  // The only split, or the selected one.
   Result<std::string> chosen(const std::vector<std::string>& splits) const {
     std::string names;
     for (const std::string& name : splits) names += (names.empty() ? "" : ", ") + in_quotes(name);
     if (wanted().empty()) {
       if (splits.size() == 1) return splits[0];
-      return invalid("wants one split, and split= says which: " + names);
+      return invalid("has several splits; set split= to one of " + names);
     }
     if (std::ranges::find(splits, wanted()) != splits.end()) return wanted();
     return invalid("has no split " + in_quotes(wanted()) + "; there are " + names);
@@ -96,11 +97,12 @@ class OpenHuggingFace final : public Opening<OtherData> {
 
   Status choose_split(const Value& dict) {
     const Value* list = dict.find("splits");
-    if (!list || !list->list()) return corrupt(in_quotes((*paths_)[0]) + ": wants a list 'splits'");
+    if (!list || !list->list()) return corrupt(in_quotes((*paths_)[0]) + ": expected a list 'splits'");
     std::vector<std::string> splits;
     for (const Value& one : *list->list()) {
       if (!one.text() || !is_below(*one.text()) || one.text()->find('/') != std::string::npos)
-        return corrupt(in_quotes((*paths_)[0]) + ": wants names of splits, got " + one.dump().substr(0, 80));
+        return corrupt(in_quotes((*paths_)[0]) + ": expected names of splits, got " +
+                       one.dump().substr(0, 80));
       splits.push_back(*one.text());
     }
     HEADRACE_ASSIGN(const std::string name, chosen(splits));
@@ -108,34 +110,35 @@ class OpenHuggingFace final : public Opening<OtherData> {
     return {};
   }
 
-  // What save_to_disk wrote: state.json lists the files.
+  // A folder written by save_to_disk: state.json lists the files.
   Result<Step<OtherData>> of_state(const Value& info, const Value& state) {
     const std::string at = in_quotes((*paths_)[1]) + ": ";
     if (const Value* indices = state.find("_indices_data_files"); indices && !indices->is_null())
-      return Status(Code::unavailable, at + "wants rows in the order of the files, got a choice among them; "
-                                            "flatten_indices() before save_to_disk()");
+      return Status(Code::unavailable,
+                    at + "expected rows in the order of the files, got a selection of them; "
+                         "call flatten_indices() before save_to_disk()");
     if (const Value* split = state.find("_split"); split && split->text() && !wanted().empty() &&
                                                    *split->text() != wanted() && !folder_.ends_with(wanted()))
       return invalid("has no split " + in_quotes(wanted()) + "; there is " + in_quotes(*split->text()));
     const Value* files = state.find("_data_files");
     if (!files || !files->list() || files->list()->empty())
-      return corrupt(at + "wants a list '_data_files' of at least one");
+      return corrupt(at + "expected a list '_data_files' with at least one file");
     std::vector<std::string> names;
     for (const Value& file : *files->list()) {
       const Value* name = file.find("filename");
       if (!name || !name->text() || !is_below(*name->text()))
-        return corrupt(at + "wants names of files in its folder, got " + file.dump().substr(0, 80));
+        return corrupt(at + "expected names of files in its folder, got " + file.dump().substr(0, 80));
       names.push_back(*name->text());
     }
     return data(info, std::move(names), std::nullopt);
   }
 
-  // What load_dataset() keeps in its cache: dataset_info.json has the splits, their files are named after
+  // A folder of load_dataset()'s cache: dataset_info.json lists the splits, and their files are named after
   // them.
   Result<Step<OtherData>> of_cache(const Value& info, const Listing& listing) {
     const Value* splits = info.find("splits");
     if (!splits || !splits->object())
-      return corrupt(in_quotes((*paths_)[0]) + ": wants an object 'splits' beside Arrow files");
+      return corrupt(in_quotes((*paths_)[0]) + ": expected an object 'splits' next to Arrow files");
     std::vector<std::string> names;
     for (const auto& [name, about] : *splits->object()) names.push_back(name);
     HEADRACE_ASSIGN(const std::string split, chosen(names));
@@ -143,7 +146,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
     for (size_t i = 0; i < listing.files.size(); ++i)
       if (is_shard_of(listing.files[i], split)) files.emplace_back(listing.files[i]);
     if (files.empty())
-      return invalid("wants files such as " + in_quotes("x-" + split + ".arrow") + ", found none");
+      return invalid("expected files such as " + in_quotes("x-" + split + ".arrow") + ", found none");
     std::optional<int64_t> size;
     if (const Value* count = splits->find(split)->find("num_examples"); count && count->integer())
       size = *count->integer();
@@ -154,7 +157,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
                                std::optional<int64_t> size) {
     OtherData out;
     for (const std::string& name : names) out.paths.push_back(join_path(folder_, name));
-    HEADRACE_ASSIGN(const std::vector<std::string> wanted, request_.texts("columns"));
+    HEADRACE_ASSIGN(const std::vector<std::string> wanted, request_.strings("columns"));
     const Value* features = info.find("features");
     HuggingFaceFeatures described;
     std::vector<HuggingFaceColumn> columns;
@@ -180,7 +183,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
                   description =
                       describe_opening("huggingface", request_)](SourcePtr source) -> Result<SourcePtr> {
       if (size && static_cast<uint64_t>(*size) != source->size())
-        return corrupt("wants " + std::to_string(*size) + " samples as dataset_info.json says, got " +
+        return corrupt("expected " + std::to_string(*size) + " samples as in dataset_info.json, got " +
                        std::to_string(source->size()));
       SelectedRows rows;
       rows.name = "huggingface";
@@ -209,7 +212,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
   }
 
   OpenRequest request_;
-  std::shared_ptr<std::vector<std::string>> paths_;  // of what is asked for
+  std::shared_ptr<std::vector<std::string>> paths_;  // of the requested files
   std::string folder_;
   std::vector<SplitPart> parts_;
 };
@@ -227,7 +230,7 @@ int recognise(const Probe& probe) {
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  if (!request.path().listing) return invalid("wants a folder, got a file");
+  if (!request.path().listing) return invalid("expected a folder, got a file");
   auto paths = std::make_shared<std::vector<std::string>>();
   SourceOpening out;
   out.other = std::make_unique<OpenHuggingFace>(request, paths);
@@ -237,12 +240,26 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "huggingface",
-    .doc = "Folders of Hugging Face's datasets: what save_to_disk() and the cache hold, in Arrow streams.",
-    .options = {{"split", "str | None", "\"train\", or a part: \"train[:10%]\"; the only one when not given.",
-                 Value()},
+    .doc = "A folder written by Hugging Face datasets' `save_to_disk()`, or the cache of `load_dataset()`.",
+    .fields = "one per column, as in `read_arrow`; an `Image` or `Audio` is its bytes.",
+    .details =
+        {"`metadata[\"class_names\"]` has the class names of a `ClassLabel`. The library `datasets` is not "
+         "needed. For Parquet files from the Hub, use a pattern: `read(\"data/train-*.parquet\")`."},
+    .path = "The folder with `state.json`, with `dataset_dict.json`, or with `dataset_info.json` and Arrow "
+            "files.",
+    .options = {{"split", "str | None",
+                 "\"train\", or a part: \"train[:10%]\", \"train[100:-50]\", \"train[:10%]+train[90%:]\"; "
+                 "\"[:10%]\" for a folder with one split. The only split when not given."},
                 {"columns", "Sequence[str] | None",
-                 "These columns, in this order; all that can be read when not given.", Value()},
+                 "Only these columns, in this order; the name of a struct selects its members. All supported "
+                 "columns when not given; `metadata[\"left_out_columns\"]` lists the others, such as lists "
+                 "of structs or of lists."},
                 nulls_option()},
+    .raises =
+        {{"ValueError", "there are several splits to choose from, or none with that name."},
+         {"NotImplementedError",
+          "the rows are a selection of those in the files (indices), or a given column is not supported."}},
+    .example = "hr.read_huggingface(\"my_dataset\", split=\"train\", columns=[\"image\", \"label\"])",
     .recognise = recognise,
     .open = open,
 });

@@ -1,4 +1,4 @@
-// IDX files, MNIST's: see README.md beside this file.
+// IDX files, the format of MNIST: see README.md.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -27,18 +27,18 @@ std::optional<DType> dtype_of(int type) {
   }
 }
 
-// `head`: the first kLongestHead bytes, or all there are.
+// `head`: the first kLongestHead bytes, or all if there are fewer.
 Result<NpyHeader> read_head(std::span<const std::byte> head) {
   const auto byte_at = [&](size_t i) { return i < head.size() ? std::to_integer<int>(head[i]) : -1; };
   const std::optional<DType> dtype = dtype_of(byte_at(2));
   const int rank = byte_at(3);
   if (byte_at(0) != 0 || byte_at(1) != 0 || !dtype || rank < 1 || rank > kMaxRank)
-    return corrupt("wants 00 00, a type of 08 to 0e and 1 to 8 dimensions at byte 0, got something else");
+    return corrupt("expected 00 00, a type of 08 to 0e and 1 to 8 dimensions at byte 0, got something else");
   NpyHeader out;
   out.dtype = *dtype, out.is_big_endian = true;
   out.data = 4 + 4 * static_cast<size_t>(rank);
   if (head.size() < out.data)
-    return corrupt("wants a head of " + std::to_string(out.data) + " bytes, got " +
+    return corrupt("expected a header of " + std::to_string(out.data) + " bytes, got " +
                    std::to_string(head.size()));
   std::vector<int64_t> dims;
   for (size_t at = 4; at < out.data; at += 4) {
@@ -50,11 +50,11 @@ Result<NpyHeader> read_head(std::span<const std::byte> head) {
   return out;
 }
 
-// What gzip's bytes unpack to first, up to the longest head.
+// The first bytes that gzip data unpack to, up to the longest header.
 std::string unpacked_head(std::span<const std::byte> packed) {
   std::string out;
   Inflater inflater;
-  // It stops when there is enough, and what is wrong with the rest is found when all is unpacked.
+  // Stops when there is enough; errors in the rest are found when everything is unpacked.
   (void)inflater.feed(packed, [&](std::span<const std::byte> piece) {
     out.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     return out.size() < kLongestHead ? Status() : stopped();
@@ -65,22 +65,24 @@ std::string unpacked_head(std::span<const std::byte> packed) {
 
 Result<BufferPtr> unpack(std::span<const std::byte> packed, uint64_t size) {
   if (size > kMostUnpacked)
-    return Status(Code::exhausted, "wants at most 2 GiB in gzip, which are unpacked and kept, got " +
-                                       std::to_string(size) + " bytes; gunzip them");
+    return Status(Code::exhausted,
+                  "expected at most 2 GiB in gzip, which are unpacked and kept in memory, got " +
+                      std::to_string(size) + " bytes; decompress the file with gunzip");
   if (size / kMostRatio > packed.size())
-    return corrupt("wants " + std::to_string(size) + " bytes, which " + std::to_string(packed.size()) +
-                   " of gzip cannot hold");
+    return corrupt("expected " + std::to_string(size) + " bytes, which " + std::to_string(packed.size()) +
+                   " bytes of gzip cannot hold");
   const MutableBufferPtr out = HeapBuffer::make(size);
   size_t done = 0;
   Inflater inflater;
   HEADRACE_TRY(inflater.feed(packed, [&](std::span<const std::byte> piece) -> Status {
-    if (piece.size() > size - done) return corrupt("wants " + std::to_string(size) + " bytes, got more");
+    if (piece.size() > size - done) return corrupt("expected " + std::to_string(size) + " bytes, got more");
     std::memcpy(out->mutable_data() + done, piece.data(), piece.size());
     done += piece.size();
     return {};
   }));
   HEADRACE_TRY(inflater.finish());
-  if (done != size) return corrupt("wants " + std::to_string(size) + " bytes, got " + std::to_string(done));
+  if (done != size)
+    return corrupt("expected " + std::to_string(size) + " bytes, got " + std::to_string(done));
   return BufferPtr(out);
 }
 
@@ -88,9 +90,9 @@ class FindIdx final : public Opening<std::vector<FoundArray>> {
  public:
   FindIdx(std::string name, uint64_t size) : name_(std::move(name)), size_(size) {}
   Result<Step<std::vector<FoundArray>>> advance(std::span<const BufferPtr> bytes) override {
-    if (bytes.empty()) return wants(kLongestHead);
+    if (bytes.empty()) return ask(kLongestHead);
     if (begins_gzip(bytes[0]->bytes())) {
-      if (bytes[0]->size() < size_) return wants(size_);
+      if (bytes[0]->size() < size_) return ask(size_);
       const std::string head = unpacked_head(bytes[0]->bytes());
       HEADRACE_ASSIGN(const NpyHeader header, read_head(std::as_bytes(std::span(head))));
       const uint64_t size = saturating_add(header.data, header.shape.size_bytes(header.dtype));
@@ -102,7 +104,7 @@ class FindIdx final : public Opening<std::vector<FoundArray>> {
   }
 
  private:
-  Step<std::vector<FoundArray>> wants(uint64_t length) const {
+  Step<std::vector<FoundArray>> ask(uint64_t length) const {
     return std::vector<Extent>{{0, 0, std::min(size_, length)}};
   }
   static Result<Step<std::vector<FoundArray>>> found(Result<FoundArray> array) {
@@ -141,7 +143,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   const bool has_labels = request.probes.size() > 1;
   for (const Probe& probe : request.probes) {
     if (probe.files.size() != 1)
-      return invalid("wants one file of " + std::string(files.empty() ? "arrays" : "labels") + ", got '" +
+      return invalid("expected one file of " + std::string(files.empty() ? "arrays" : "labels") + ", got '" +
                      probe.path + "'");
     const char* name = !has_labels ? "array" : files.empty() ? "image" : "label";
     walks.push_back(std::make_unique<FindIdx>(name, probe.files[0].size));
@@ -152,8 +154,15 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "idx",
-    .doc = "IDX, the format of MNIST: a sample for each slice along the first axis; plain or gzip.",
-    .options = {{"labels", "str | None", "A file with as many labels; fields are then `image` and `label`."}},
+    .doc = "IDX files, the format of MNIST: one sample per slice along the first axis; plain or gzip.",
+    .fields = "`array`; with `labels`, `image` and `label`. Dtypes are those of the file: MNIST has images "
+              "uint8 (28, 28) and labels uint8.",
+    .path = "The file.",
+    .options = {{"labels", "str | os.PathLike[str] | None", "A file with one label per image."}},
+    .raises = {{"MemoryError", "a gzip file has more than 2 GiB; it is decompressed and kept in memory."},
+               {"CorruptSample",
+                "the size of a file does not match its dimensions, or the number of labels differs."}},
+    .example = "hr.read_idx(\"train-images-idx3-ubyte.gz\", labels=\"train-labels-idx1-ubyte.gz\")",
     .recognise = recognise,
     .places = places,
     .open = open,

@@ -47,9 +47,9 @@ TEST(Idx, NumbersOfAllTypesAreBigEndian) {
   store.add("u8", idx_file(8, {2, 3}, "abcdef"));
   store.add("i16", idx_file(0x0b, {2}, "aAbB"));
   store.add("f64", idx_file(0x0e, {1, 1}, "12345678"));
-  EXPECT_THAT(rows_of(store, "u8"), ElementsAre("array: u8 (3)", "abc", "def"));
-  EXPECT_THAT(rows_of(store, "i16"), ElementsAre("array: i16 ()", "Aa", "Bb"));
-  EXPECT_THAT(rows_of(store, "f64"), ElementsAre("array: f64 (1)", "87654321"));
+  EXPECT_THAT(rows_of(store, "u8"), ElementsAre("array: uint8 (3)", "abc", "def"));
+  EXPECT_THAT(rows_of(store, "i16"), ElementsAre("array: int16 ()", "Aa", "Bb"));
+  EXPECT_THAT(rows_of(store, "f64"), ElementsAre("array: float64 (1)", "87654321"));
 }
 
 TEST(Idx, ImagesAndLabelsAreSideBySideAlsoInGzip) {
@@ -63,25 +63,26 @@ TEST(Idx, ImagesAndLabelsAreSideBySideAlsoInGzip) {
     store.add("images", packed ? deflated(images, Wrap::gzip) : images);
     store.add("labels", packed ? deflated(labels, Wrap::gzip) : labels);
     EXPECT_THAT(rows_of(store, "images", options),
-                ElementsAre("image: u8 (4, 5), label: u8 ()", std::string(20, 'a') + "1",
+                ElementsAre("image: uint8 (4, 5), label: uint8 ()", std::string(20, 'a') + "1",
                             std::string(20, 'b') + "2", std::string(20, 'c') + "3"));
     store.add("labels", idx_file(8, {2}, "12"));
     EXPECT_THAT(rows_of(store, "images", options)[0],
-                HasSubstr("'labels': wants 3 rows as 'images' has, got 2"));
+                HasSubstr("'labels': expected 3 rows as in 'images', got 2"));
   }
 }
 
 TEST(Idx, WhatIsWrongIsSaid) {
-  EXPECT_EQ(idx_error(idx_file(8, {2, 3}, "abcde")), "idx: 'x': wants 6 bytes for u8 (2, 3), got 5");
-  EXPECT_EQ(idx_error(idx_file(8, {2, 3}, "abcdefg")), "idx: 'x': wants 6 bytes for u8 (2, 3), got 7");
-  EXPECT_THAT(idx_error(idx_file(7, {2}, "ab")), HasSubstr("wants 00 00, a type of 08 to 0e"));
-  EXPECT_THAT(idx_error(idx_file(8, {2}, "ab").substr(0, 6)), HasSubstr("wants a head of 8 bytes, got 6"));
+  EXPECT_EQ(idx_error(idx_file(8, {2, 3}, "abcde")), "idx: 'x': expected 6 bytes for uint8 (2, 3), got 5");
+  EXPECT_EQ(idx_error(idx_file(8, {2, 3}, "abcdefg")), "idx: 'x': expected 6 bytes for uint8 (2, 3), got 7");
+  EXPECT_THAT(idx_error(idx_file(7, {2}, "ab")), HasSubstr("expected 00 00, a type of 08 to 0e"));
+  EXPECT_THAT(idx_error(idx_file(8, {2}, "ab").substr(0, 6)),
+              HasSubstr("expected a header of 8 bytes, got 6"));
   EXPECT_THAT(idx_error(deflated(idx_file(8, {2, 3}, "abcde"), Wrap::gzip)),
-              HasSubstr("wants 18 bytes, got 17"));
+              HasSubstr("expected 18 bytes, got 17"));
   EXPECT_THAT(idx_error(deflated(idx_file(8, {0x7fffffff, 0x7fffffff}, "abcde"), Wrap::gzip)),
-              HasSubstr("wants at most 2 GiB in gzip"));
+              HasSubstr("expected at most 2 GiB in gzip"));
   EXPECT_THAT(idx_error(deflated(idx_file(8, {0x1000000}, "abcde"), Wrap::gzip)),
-              HasSubstr("of gzip cannot hold"));
+              HasSubstr("bytes of gzip cannot hold"));
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ SourceCase idx_labelled() {
   };
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Idx, SourceConformance, testing::Values(idx_images, idx_packed, idx_labelled));
+INSTANTIATE_TEST_SUITE_P(Idx, SourceConformance, ::testing::Values(idx_images, idx_packed, idx_labelled));
 
 }  // namespace
 }  // namespace trial

@@ -28,8 +28,7 @@ template <class T> bool reads_as(std::string_view text, T& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// "17\t3.000000\tn01440764/x.JPEG", as the .lst beside MXNet's records has it; nothing where it is no such
-// line.
+// "17\t3.000000\tn01440764/x.JPEG", a line of the .lst next to MXNet's records; nothing for other lines.
 std::optional<Line> parse_mxnet_line(std::string_view text) {
   const size_t first = text.find('\t'), last = text.rfind('\t');
   if (first == std::string_view::npos || first == last) return std::nullopt;
@@ -46,20 +45,20 @@ std::optional<Line> parse_mxnet_line(std::string_view text) {
 
 Result<Line> parse_line(std::string_view text) {
   Line line{trim_end(text)};
-  if (line.name.find('\0') != std::string_view::npos) return corrupt("wants text, got a NUL byte");
+  if (line.name.find('\0') != std::string_view::npos) return corrupt("expected text, got a NUL byte");
   if (const auto of_mxnet = parse_mxnet_line(line.name)) return *of_mxnet;
   const size_t blank = line.name.find_last_of(" \t");
   if (blank == std::string_view::npos) return line;
   const std::string_view word = line.name.substr(blank + 1);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), line.number);
   if (end != word.data() + word.size() || error == std::errc::invalid_argument) return line;
-  if (error != std::errc()) return corrupt("wants a label of 64 bits, got " + std::string(word));
+  if (error != std::errc()) return corrupt("expected a 64-bit label, got " + std::string(word));
   const std::string_view name = trim_end(line.name.substr(0, blank));
   if (name.empty()) return line;
   return Line{name, line.number, true};
 }
 
-// A whole JSON object or array, told by its two ends: as a list it would be a file with a strange name.
+// A whole JSON object or array, judged by its two ends: as a list it would be one file with a strange name.
 bool looks_like_json(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   const size_t first = text.find_first_not_of(blanks);
@@ -72,7 +71,7 @@ bool has_ending(std::string_view name) {
   return name.find('.', name.rfind('/') + 1) != std::string_view::npos;
 }
 
-// A text that was cut off is judged by its whole lines.
+// A truncated text is judged by its complete lines.
 int recognise(const Probe& probe) {
   if (probe.listing || probe.text().empty()) return 0;
   std::string_view text = probe.text();
@@ -85,7 +84,8 @@ int recognise(const Probe& probe) {
   return 60;
 }
 
-// Labels of ILSVRC's lists: the place of the folder's name among all, sorted. None when a name has no folder.
+// Labels for ILSVRC's lists: the index of the folder's name in sorted order. No labels if a name has no
+// folder.
 void label_by_parent(ImageFiles& out) {
   std::map<std::string, int64_t> number;
   for (size_t i = 0; i < out.names.size(); ++i) {
@@ -103,12 +103,12 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
   HEADRACE_ASSIGN(const std::string numbers, request.text("numbers", "auto"));
   HEADRACE_ASSIGN(const std::string ending, request.text("extension", ".JPEG"));
   if (numbers != "auto" && numbers != "label" && numbers != "index")
-    return invalid("numbers wants \"auto\", \"label\" or \"index\", got '" + numbers + "'");
-  if (ending.find('\0') != std::string::npos) return invalid("extension wants no NUL byte");
+    return invalid("numbers: expected \"auto\", \"label\" or \"index\", got '" + numbers + "'");
+  if (ending.find('\0') != std::string::npos) return invalid("extension: expected no NUL byte, got one");
   const std::string_view text{reinterpret_cast<const char*>(bytes->data()), bytes->size()};
   if (looks_like_json(text))
     return invalid(
-        "wants a line for each image, got JSON; read_json_map() reads an object from path to label");
+        "expected one line per image, got JSON; read_json_map() reads an object that maps paths to labels");
   ImageFiles out;
   HEADRACE_ASSIGN(out.root, request.text("root", parent_of(request.path().path)));
   HEADRACE_ASSIGN(FileList list, parse_file_list(text));
@@ -132,21 +132,28 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  if (request.path().listing) return invalid("wants a text file, got a folder");
+  if (request.path().listing) return invalid("expected a text file, got a folder");
   return parse_file(request.path().path,
                     [request](const BufferPtr& bytes) { return source_from(bytes, request); });
 }
 
 const FormatRegistration registered_file_list({
     .name = "file_list",
-    .doc = "A text file with a line \"path\" or \"path label\" for each image; MXNet's .lst.",
-    .options = {{"root", "str | None", "Folder the paths are relative to; the list's own when not given.",
-                 Value()},
+    .doc = "Images listed in a text file, one line \"path\" or \"path label\" per image; also MXNet's .lst.",
+    .fields = "`image` (encoded, bytes) and, if there are labels, `label` (int64 scalar).",
+    .path = "The list.",
+    .options = {{"root", "str | None",
+                 "Folder that the paths are relative to; the folder of the list when not given."},
                 {"numbers", "Literal[\"auto\", \"label\", \"index\"]",
-                 "What the number of a line is; an index is ignored and labels come from the paths' folders.",
+                 "Whether the number in a line is a \"label\" or an \"index\"; detected with \"auto\". An "
+                 "index is ignored, and labels are taken from the folders of the paths.",
                  "auto"},
-                {"extension", "str", "Ending of files that the list names without one.", ".JPEG"},
+                {"extension", "str", "Extension of the files that are listed without one.", ".JPEG"},
                 key_option()},
+    .raises = {{"CorruptSample",
+                "some lines have a label and others have none, or a label exceeds 64 bits. The message has "
+                "the line."}},
+    .example = "hr.read_file_list(\"val.txt\", root=\"imagenet/val\")",
     .recognise = recognise,
     .open = open,
 });
@@ -166,8 +173,8 @@ Result<FileList> parse_file_list(std::string_view text) {
     if (!line.ok()) return line.status().before(at);
     if (line->name.empty()) continue;
     if (!out.names.empty() && line->numbered == out.numbers.empty())
-      return corrupt(at + (line->numbered ? "wants no label" : "wants a label") +
-                     " as the lines before it, got '" + std::string(line->name.substr(0, 200)) + "'");
+      return corrupt(at + (line->numbered ? "expected no label" : "expected a label") +
+                     ", as in the lines before, got '" + std::string(line->name.substr(0, 200)) + "'");
     out.names.add(line->name);
     if (line->numbered) out.numbers.push_back(line->number);
     counts = counts && line->numbered && line->number == static_cast<int64_t>(out.names.size()) &&

@@ -10,14 +10,14 @@ namespace headrace {
 
 struct FileList {
   Names names;
-  std::vector<int64_t> numbers;  // what follows each name, or none at all
-  // The numbers count the lines from 1 and no name has an ending: ILSVRC's ImageSets, where they label
-  // nothing.
+  std::vector<int64_t> numbers;  // after each name; empty if there are none
+  // The numbers count the lines from 1 and no name has an ending: ILSVRC's ImageSets, where the numbers are
+  // not labels.
   bool counts_lines = false;
 };
 
-// One name a line. The last word is a number when it is an integer and something stands before it; names may
-// hold spaces, and any byte but NUL and line ends. Empty lines are passed over. All lines have a number or
+// One name per line. The last word is a number if it is an integer and not the only word; names may contain
+// spaces, and any byte except NUL and line ends. Empty lines are skipped. Either all lines have a number or
 // none has.
 Result<FileList> parse_file_list(std::string_view text);
 

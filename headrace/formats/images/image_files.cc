@@ -8,7 +8,8 @@
 namespace headrace {
 namespace {
 
-// What is known of an image without its file. A tensor without a buffer is no field.
+// Fields that are known without reading the image file. A tensor without a buffer means that there is no such
+// field.
 struct Beside {
   Tensor label, key;
 };
@@ -61,7 +62,7 @@ class ImageFilesSource final : public Source {
     if (has_keys_) add("__key__", {DType::str, {kAny}});
     schema_ = Schema::of(std::move(names), std::move(specs));
     if (files_.labels.empty()) return;
-    // One buffer that every label tensor points into: a sample costs no allocation for its label.
+    // One buffer that all label tensors point into: a sample needs no allocation for its label.
     const size_t bytes = files_.labels.size() * sizeof(int64_t);
     MutableBufferPtr labels = HeapBuffer::make(bytes);
     std::memcpy(labels->mutable_data(), files_.labels.data(), bytes);
@@ -110,10 +111,10 @@ class ImageFilesSource final : public Source {
 }  // namespace
 
 OptionInfo key_option() {
-  return {
-      "key", "bool",
-      "Give the file's name too, without its ending and below the folder, as `__key__`; WebDataset keeps it.",
-      false};
+  return {"key", "bool",
+          "Add the field `__key__` (str), the path below the folder, or as it is listed, without extension: "
+          "\"cat/17\". WebDataset keeps it.",
+          false};
 }
 
 bool names_an_image(std::string_view path) { return has_image_ending(path) && !is_hidden(path); }
@@ -186,11 +187,11 @@ Value problems_value(const std::vector<Listing::Problem>& problems) {
 Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, const OpenRequest& request) {
   if (files.names.empty()) {
     const Endings& others = files.left_out.endings;
-    const std::string among = " among files with the endings " + endings_text(others.value());
-    return invalid("wants at least one image, found none" + (others.files() == 0 ? "" : among));
+    const std::string among = " among files with the extensions " + endings_text(others.value());
+    return invalid("expected at least one image, found none" + (others.files() == 0 ? "" : among));
   }
   if (!files.labels.empty() && files.labels.size() != files.names.size())
-    return internal_error("as many labels as names are needed");
+    return internal_error("expected as many labels as names");
   HEADRACE_ASSIGN(const bool has_keys, request.flag("key", false));
   files.names.shrink();
   return SourcePtr(

@@ -10,12 +10,12 @@ namespace {
 
 constexpr size_t kShownFolders = 10;  // in a message
 
-// How the images of a folder lie: what recognition and the warning about splits look at.
+// How images are distributed over a folder: used to recognise formats and to warn about splits.
 struct Layout {
   size_t at_root = 0, in_folders = 0;
-  // The first of the folders at the root, when these are splits of a set and not classes.
+  // The first of the folders at the root, if these are splits and not classes.
   std::string_view split;
-  bool voc = false;  // PASCAL VOC's folders: what lies beside JPEGImages are masks, and neither is a class
+  bool voc = false;  // folders of PASCAL VOC: those next to JPEGImages are masks, and none of them is a class
 };
 
 bool is_split_name(std::string_view name) {
@@ -60,11 +60,11 @@ int recognise_flat(const Probe& probe) {
 
 Result<const Listing*> listing_of(const OpenRequest& request) {
   if (request.path().listing) return request.path().listing.get();
-  return invalid("wants a folder, got a file");
+  return invalid("expected a folder, got a file");
 }
 
-// Labels are places in `classes`; first those that occur are numbered as they come, then renumbered in sorted
-// order.
+// Labels are indexes into `classes`: folders are numbered in order of appearance first, then renumbered in
+// sorted order.
 void label_by_folder(const Listing& listing, ImageFiles& out) {
   std::map<std::string_view, int64_t> number;
   std::string_view current;
@@ -91,8 +91,9 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
   for (int64_t& l : out.labels) l = sorted[static_cast<size_t>(l)];
 }
 
-// A list of all classes serves a split that lacks some. But a class that is not there beside a folder that
-// nobody names is a slip of the pen, and would leave images out without a word.
+// A list of all classes may be used for a split that lacks some of them. But a listed class that does not
+// exist, together with a folder that is not listed, is most likely a typo, and would silently leave images
+// out.
 Status check_classes(const std::set<std::string_view>& found, const std::vector<std::string>& classes) {
   const std::set<std::string_view> named(classes.begin(), classes.end());
   std::string missing, unnamed;
@@ -105,7 +106,8 @@ Status check_classes(const std::set<std::string_view>& found, const std::vector<
   }
   if (missing.empty() || left == 0) return {};
   if (left > kShownFolders) unnamed += " and " + std::to_string(left - kShownFolders) + " more";
-  return invalid("classes wants folders with images, got " + missing + "; not named are " + unnamed);
+  return invalid("classes: expected folders with images, got " + missing + "; folders not listed are " +
+                 unnamed);
 }
 
 Status label_by_classes(const Listing& listing, ImageFiles& out) {
@@ -128,14 +130,14 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
   return check_classes(found, out.classes);
 }
 
-// Labels that are folders of another meaning would be wrong without anybody noticing.
+// Labels from folders that are not classes would be silently wrong.
 Status check_folders_are_classes(const Layout& layout, const std::string& path) {
-  const std::string named = "', or format=\"image_folder\" if they are classes";
+  const std::string named = "', or set format=\"image_folder\" if they are classes";
   if (layout.voc)
-    return invalid("holds PASCAL VOC's folders without their XML files, not classes; give '" +
+    return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open '" +
                    join_path(path, "JPEGImages") + named);
   if (layout.split.empty()) return {};
-  return invalid("holds splits, not classes; give one of them, such as '" + join_path(path, layout.split) +
+  return invalid("contains splits, not classes; open one of them, such as '" + join_path(path, layout.split) +
                  named + ", or format=\"images\" for no labels");
 }
 
@@ -145,7 +147,7 @@ Result<SourceOpening> open_folder(const OpenRequest& request) {
   ImageFiles out;
   out.root = request.path().path;
   out.problems = listing->problems;
-  HEADRACE_ASSIGN(out.classes, request.texts("classes"));
+  HEADRACE_ASSIGN(out.classes, request.strings("classes"));
   if (out.classes.empty()) {
     label_by_folder(*listing, out);
   } else {
@@ -166,24 +168,33 @@ Result<SourceOpening> open_flat(const OpenRequest& request) {
     else
       out.left_out.add(listing->files[i]);
   }
-  out.left_out.folders.clear();  // no class hangs on them
+  out.left_out.folders.clear();  // they would not be classes
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "images", request));
   return ready(std::move(source));
 }
 
 const FormatRegistration folder_format({
     .name = "image_folder",
-    .doc = "Images in one folder a class; labels are the places of the folders' names in sorted order.",
+    .doc = "A folder with one subfolder of images per class.",
+    .fields = "`image` (encoded, bytes) and `label` (int64 scalar).",
+    .details = {"Files without an image extension are left out, and a folder with only such files is not a "
+                "class; `metadata[\"left_out\"]` counts them. `metadata[\"classes\"]` has the class names."},
+    .path = "The folder that contains the class folders.",
     .options = {{"classes", "Sequence[str] | None",
-                 "Folders to read, in the order of their labels; all, sorted, when not given.", Value()},
+                 "Names of class folders in the order of their labels; all, sorted, when not given."},
                 key_option()},
+    .example = "hr.read_image_folder(\"imagenet/train\")",
     .recognise = recognise_folder,
     .open = open_folder,
 });
 const FormatRegistration flat_format({
     .name = "images",
     .doc = "Every image below a folder, without labels.",
+    .fields = "`image` (encoded, bytes).",
+    .details = {"Files without an image extension are left out; `metadata[\"left_out\"]` counts them."},
+    .path = "The folder.",
     .options = {key_option()},
+    .example = "hr.read_images(\"photos\")",
     .recognise = recognise_flat,
     .open = open_flat,
 });

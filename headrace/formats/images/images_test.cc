@@ -60,7 +60,7 @@ TEST(ImageFiles, TheKeyIsTheNameWithoutItsEnding) {
     const auto source = open_source(store, "data", labelled ? "image_folder" : "images", options);
     ASSERT_TRUE(source.ok()) << failure(source);
     EXPECT_EQ((*source)->schema().text(),
-              labelled ? "image: bytes, label: i64 (), __key__: str" : "image: bytes, __key__: str");
+              labelled ? "image: bytes, label: int64 (), __key__: str" : "image: bytes, __key__: str");
     std::vector<std::string> keys;
     for (uint64_t i = 0; i < (*source)->size(); ++i) {
       const auto fields = read_sample(**source, i, store);
@@ -95,7 +95,7 @@ TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
   EXPECT_EQ(
       (*source)->metadata().dump(),
       R"({"classes":["ant","cat","cat-wild"],"left_out":{"files":2,"endings":{".txt":2},"folders":["empty"]}})");
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: int64 ()");
   EXPECT_EQ(image_of(**source, 2, store), "cat/2.jpg");
 }
 
@@ -113,7 +113,7 @@ TEST(ImageFolder, GivenClassesFixTheLabels) {
   EXPECT_THAT(samples(**more_than_there_are, store),
               ElementsAre("d/a/1.jpg 2", "d/b/1.jpg 3", "d/c/1.jpg 0"));
   EXPECT_THAT(failure(open(R"({"classes":["c","x","a"]})")),
-              HasSubstr("classes wants folders with images, got 'x'; not named are 'b'"));
+              HasSubstr("classes: expected folders with images, got 'x'; folders not listed are 'b'"));
 }
 
 TEST(ImageFolder, SplitsAreNotTakenForClasses) {
@@ -121,7 +121,7 @@ TEST(ImageFolder, SplitsAreNotTakenForClasses) {
   for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "val/a/1.jpg"})
     store.add(std::string("d/") + name, "");
   EXPECT_THAT(failure(open_source(store, "d")),
-              HasSubstr("holds splits, not classes; give one of them, such as 'd/train'"));
+              HasSubstr("contains splits, not classes; open one of them, such as 'd/train'"));
   EXPECT_EQ((*open_source(store, "d/train"))->size(), 2u);
   EXPECT_EQ((*open_source(store, "d", "image_folder"))->size(), 3u);
 }
@@ -135,10 +135,10 @@ TEST(Images, AFlatFolderHasNoLabels) {
   ASSERT_TRUE(source.ok()) << failure(source);
   EXPECT_THAT(samples(**source, store), ElementsAre("d/a.png", "d/b.jpg"));
   EXPECT_EQ((*source)->describe().dump(), R"({"format":"images","path":"d"})");
-  EXPECT_EQ(failure(open_source(store, "d", "image_folder")),
-            "image_folder: 'd': wants at least one image, found none among files with the endings .txt (1); "
-            "it looks "
-            "like images, which read() recognises");
+  EXPECT_EQ(
+      failure(open_source(store, "d", "image_folder")),
+      "image_folder: 'd': expected at least one image, found none among files with the extensions .txt (1); "
+      "it looks like images, which read() recognises");
 }
 
 TEST(Images, WhatIsLeftOutIsCountedByEnding) {
@@ -152,7 +152,7 @@ TEST(Images, WhatIsLeftOutIsCountedByEnding) {
   for (const char* name : {"1.jfif", "2.jfif", "3"}) store.add(std::string("e/") + name, "");
   EXPECT_THAT(
       failure(open_source(store, "e")),
-      HasSubstr("a folder of 3 files: '1.jfif', '2.jfif', '3'; endings .jfif (2), none (1); name one"));
+      HasSubstr("a folder of 3 files: '1.jfif', '2.jfif', '3'; extensions .jfif (2), none (1); set format="));
 }
 
 TEST(Images, FingerprintHoldsNamesAndLabelsAndNoRoot) {
@@ -200,7 +200,7 @@ TEST(FileList, MxnetListsHaveTheLabelBetweenNumberAndPath) {
   ASSERT_TRUE(list.ok());
   EXPECT_THAT(strings(list->names), ElementsAre("n01/a b.JPEG", "c.jpg"));
   EXPECT_THAT(list->numbers, ElementsAre(26, 3));
-  EXPECT_EQ(parse_file_list("x\t26\tc.jpg")->names[0], "x\t26\tc.jpg");  // a strange name
+  EXPECT_EQ(parse_file_list("x\t26\tc.jpg")->names[0], "x\t26\tc.jpg");  // an unusual name
   EXPECT_EQ(parse_file_list("0\t0.5\tc.jpg")->names[0], "0\t0.5\tc.jpg");
   EXPECT_THAT(parse_file_list("1\t2\t3")->numbers, ElementsAre(3));
 }
@@ -209,9 +209,9 @@ TEST(FileList, HostileTextIsAnErrorWithItsLine) {
   const struct {
     std::string text, wanted;
   } cases[] = {
-      {"a.jpg\nb.jpg 1\n", "line 2: wants no label as the lines before it, got 'b.jpg'"},
-      {std::string("a\nb\0c\n", 6), "line 2: wants text, got a NUL byte"},
-      {"a 99999999999999999999", "line 1: wants a label of 64 bits, got 99999999999999999999"},
+      {"a.jpg\nb.jpg 1\n", "line 2: expected no label, as in the lines before, got 'b.jpg'"},
+      {std::string("a\nb\0c\n", 6), "line 2: expected text, got a NUL byte"},
+      {"a 99999999999999999999", "line 1: expected a 64-bit label, got 99999999999999999999"},
   };
   for (const auto& c : cases) EXPECT_EQ(parse_file_list(c.text).status().text(), c.wanted);
   EXPECT_TRUE(parse_file_list("").ok());
@@ -245,7 +245,7 @@ TEST(FileList, IlsvrcListsNumberTheirLinesAndLeaveTheEndingOut) {
   EXPECT_EQ((*train)->metadata().dump(), R"({"classes":["n01","n02"]})");
   EXPECT_EQ((*open_source(store, "sets/val.txt"))->schema().text(), "image: bytes");
   const auto labels = open_source(store, "sets/val.txt", "", *Value::parse(R"({"numbers":"label"})"));
-  EXPECT_EQ((*labels)->schema().text(), "image: bytes, label: i64 ()");
+  EXPECT_EQ((*labels)->schema().text(), "image: bytes, label: int64 ()");
 }
 
 TEST(FileList, OtherTextIsNotRecognised) {
@@ -274,8 +274,8 @@ TEST(JsonMap, AnythingElseIsAnError) {
     std::string text, wanted;
   } cases[] = {
       {"", "not JSON at byte"},
-      {"[1]", "wants an object, got a list"},
-      {"3", "wants an object, got 3"},
+      {"[1]", "expected an object, got a list"},
+      {"3", "expected an object, got 3"},
       {deep, "got a list"},
       {"{\"a\":" + deep, "integer for 'a', got a list"},
       {R"({"a":{"b":1}})", "integer for 'a', got an object"},
@@ -318,7 +318,7 @@ TEST(RealFiles, DalisFileListIsRead) {
   options.set("root", folder + "/images");
   const auto source = open_source(*file_store(), folder + "/file_list.txt", "", options);
   ASSERT_TRUE(source.ok()) << failure(source);
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: int64 ()");
   EXPECT_TRUE(image_of(**source, 0, *file_store()).starts_with("\xff\xd8\xff"));
 }
 

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-// Called by the parser for each token; false stops it. What nests is refused at its first bracket, so depth
+// Called by the parser for each token; false stops it. Nesting is refused at its first bracket, so the depth
 // is one.
 class Reader final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -26,7 +26,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool key(std::string& name) override {
     if (name.empty() || name.find('\0') != std::string::npos)
-      return fail("wants paths without NUL bytes, got one that is empty or has some");
+      return fail("expected non-empty paths without NUL bytes, got another one");
     map.names.add(name);
     return true;
   }
@@ -49,8 +49,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
     return false;
   }
   bool refuse(std::string_view got) {
-    if (!inside_) return fail("wants an object, got " + std::string(got));
-    return fail("wants an integer for '" + std::string(map.names[map.names.size() - 1].substr(0, 200)) +
+    if (!inside_) return fail("expected an object, got " + std::string(got));
+    return fail("expected an integer for '" + std::string(map.names[map.names.size() - 1].substr(0, 200)) +
                 "', got " + std::string(got));
   }
   bool accept(int64_t label) {
@@ -67,7 +67,7 @@ std::string_view skip_blanks(std::string_view text) {
   return start == std::string_view::npos ? std::string_view() : text.substr(start);
 }
 
-// {"….jpg": 3 — enough of the first member to know.
+// {"….jpg": 3 — the start of the first member is enough.
 int recognise_map(const Probe& probe) {
   std::string_view text = skip_blanks(probe.text());
   if (probe.listing || !text.starts_with('{')) return 0;
@@ -82,7 +82,7 @@ int recognise_map(const Probe& probe) {
 }
 
 Result<SourceOpening> open_map(const OpenRequest& request) {
-  if (request.path().listing) return invalid("wants a JSON file, got a folder");
+  if (request.path().listing) return invalid("expected a JSON file, got a folder");
   return parse_file(request.path().path, [request](const BufferPtr& bytes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(JsonMap map,
                     parse_json_map({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));
@@ -96,10 +96,14 @@ Result<SourceOpening> open_map(const OpenRequest& request) {
 
 const FormatRegistration registered_json_map({
     .name = "json_map",
-    .doc = "A JSON object from image path to label.",
-    .options = {{"root", "str | None", "Folder the paths are relative to; the map's own when not given.",
-                 Value()},
+    .doc = "Images listed in a JSON object that maps their paths to labels.",
+    .fields = "`image` (encoded, bytes) and `label` (int64 scalar).",
+    .path = "The JSON file.",
+    .options = {{"root", "str | None",
+                 "Folder that the paths are relative to; the folder of the JSON file when not given."},
                 key_option()},
+    .raises = {{"CorruptSample", "the file is not a JSON object whose values are 64-bit integers."}},
+    .example = "hr.read_json_map(\"train_map.json\", root=\"imagenet\")",
     .recognise = recognise_map,
     .open = open_map,
 });

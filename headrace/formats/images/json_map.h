@@ -1,4 +1,4 @@
-// JSON objects from image path to label: {"train/n01440764/x.JPEG": 0, …}. Pure; any thread.
+// JSON objects that map image paths to labels: {"train/n01440764/x.JPEG": 0, …}. Pure; any thread.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -13,8 +13,8 @@ struct JsonMap {
   std::vector<int64_t> labels;
 };
 
-// Read without building a tree: memory is that of the names. Anything but one flat object of integers is an
-// error.
+// Parsed without building a tree: only the names are kept in memory. Anything but one flat object of integers
+// is an error.
 Result<JsonMap> parse_json_map(std::string_view json);
 
 }  // namespace headrace

@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kLargestXml = size_t{16} << 20;  // the tree takes some twenty times the text
+constexpr size_t kLargestXml = size_t{16} << 20;  // the tree takes about twenty times as much
 
 std::string_view trim(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
@@ -26,17 +26,17 @@ Result<double> coordinate(const pugi::xml_node& box, const char* name) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
       std::abs(value) > 1e9)
-    return corrupt("wants a number in <" + std::string(name) + ">, got '" + std::string(text.substr(0, 100)) +
-                   "'");
+    return corrupt("expected a number in <" + std::string(name) + ">, got '" +
+                   std::string(text.substr(0, 100)) + "'");
   return value;
 }
 
 Result<VocObject> parse_object(const pugi::xml_node& node, double first) {
   VocObject out;
   out.name = trim(node.child_value("name"));
-  if (out.name.empty()) return corrupt("wants a <name>");
+  if (out.name.empty()) return corrupt("expected a <name>");
   const pugi::xml_node box = node.child("bndbox");
-  if (!box) return corrupt("wants a <bndbox>");
+  if (!box) return corrupt("expected a <bndbox>");
   HEADRACE_ASSIGN(const double x_min, coordinate(box, "xmin"));
   HEADRACE_ASSIGN(const double y_min, coordinate(box, "ymin"));
   HEADRACE_ASSIGN(const double x_max, coordinate(box, "xmax"));
@@ -73,7 +73,7 @@ bool named_after_annotations(std::string_view part) {
   return false;
 }
 
-// SegmentationClass/x.png belongs to x.xml no less than JPEGImages/x.jpg does, but it is no photograph.
+// SegmentationClass/x.png has the name of x.xml, like JPEGImages/x.jpg, but it is not a photograph.
 bool named_after_masks(std::string_view part) {
   std::string lower(part);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -85,7 +85,7 @@ bool lies_in_masks(std::string_view path) {
   return std::ranges::any_of(parts(folder_part(path)), named_after_masks);
 }
 
-// Whether the folders differ in one part at most, on the XML's side one named after annotations.
+// Whether the folders differ in at most one part, which on the XML's side is named after annotations.
 bool side_by_side(std::string_view image_folder, std::string_view xml_folder) {
   std::vector<std::string_view> a = parts(image_folder), b = parts(xml_folder);
   size_t front = 0;
@@ -113,15 +113,15 @@ bool names_xml(std::string_view path) {
 Result<std::vector<VocObject>> parse_voc(std::string_view xml, int64_t first) {
   if (xml.size() > kLargestXml)
     return Status(Code::exhausted,
-                  "wants at most 16 MiB of XML, got " + std::to_string(xml.size()) + " bytes");
-  // Never a document type: pugixml knows no entities but XML's own five, so nothing expands.
+                  "expected at most 16 MiB of XML, got " + std::to_string(xml.size()) + " bytes");
+  // Document types are never parsed: pugixml knows no entities except the five of XML, so nothing expands.
   pugi::xml_document document;
   const pugi::xml_parse_result parsed =
       document.load_buffer(xml.data(), xml.size(), pugi::parse_minimal | pugi::parse_escapes);
   if (!parsed)
     return corrupt("not XML at byte " + std::to_string(parsed.offset) + ": " + parsed.description());
   const pugi::xml_node root = document.child("annotation");
-  if (!root) return corrupt("wants an <annotation>");
+  if (!root) return corrupt("expected an <annotation>");
   std::vector<VocObject> out;
   for (const pugi::xml_node& node : root.children("object")) {
     auto object = parse_object(node, static_cast<double>(first));
@@ -185,7 +185,7 @@ Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text
     const std::string_view line = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));
-    if (name.find('\0') != std::string_view::npos) return corrupt("wants names, got a NUL byte");
+    if (name.find('\0') != std::string_view::npos) return corrupt("expected names, got a NUL byte");
     if (!name.empty() && trim(line.substr(name.size())) != "-1") out.emplace(name);
   }
   return out;

@@ -20,32 +20,32 @@ struct VocObject {
   std::string pose;
 };
 
-// The objects of an <annotation>, none or more. `first` is the number the file gives the first pixel: 1 as
-// VOC says, or 0. Boxes are taken as they are, but that no coordinate falls below 0.
+// The objects of an <annotation>, none or more. `first` is the number of the first pixel in the file: 1 as in
+// VOC, or 0. Boxes are not repaired, except that negative coordinates become 0.
 Result<std::vector<VocObject>> parse_voc(std::string_view xml, int64_t first = 1);
 
 struct VocPair {
-  size_t image, xml;  // places in the two lists
+  size_t image, xml;  // indexes into the two lists
 };
-// An XML file belongs to the image of the same name without ending, when it lies beside it, or when their
-// folders differ in one part that is named after annotations (JPEGImages/x.jpg, Annotations/x.xml). With
-// `two_roots` the names are relative to different folders: their folders must be equal, or the XML files all
-// lie at the root.
+// An XML file belongs to the image of the same name without ending, if it is next to it, or if their folders
+// differ in one part that is named after annotations (JPEGImages/x.jpg, Annotations/x.xml). With `two_roots`
+// the names are relative to different folders: then their folders must be equal, or all XML files must be at
+// the root.
 struct VocPairs {
   std::vector<VocPair> pairs;       // in the order of images
-  size_t images = 0, unpaired = 0;  // of all names: images, and those without XML or with several
-  size_t masks = 0;  // images in folders such as SegmentationClass, which are not counted among images
+  size_t images = 0, unpaired = 0;  // number of images, and of those without XML or with several
+  size_t masks = 0;                 // images in folders such as SegmentationClass, not counted among images
   size_t xmls = 0;
 };
 VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roots);
 
-// The masks that VOC keeps beside JPEGImages: names that are there, or nothing.
+// The masks that VOC stores next to JPEGImages: existing names, or nothing.
 struct VocMasks {
   std::string of_classes, of_objects;
 };
 std::optional<VocMasks> masks_of_voc(const Names& names, std::string_view image);
 
-// ImageSets: the first word of each line, a name without ending; lines that end in -1, "not in this set", are
+// ImageSets: the first word of each line, a name without ending; lines that end in -1 ("not in this set") are
 // left out.
 Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text);
 std::string_view voc_stem(std::string_view path);  // the name without folder and ending

@@ -80,18 +80,18 @@ TEST(Voc, HostileXmlIsAnErrorAndExpandsNothing) {
       {"", "not XML"},
       {deep, "not XML"},
       {"<annotation>", "not XML"},
-      {"<a/>", "wants an <annotation>"},
+      {"<a/>", "expected an <annotation>"},
       {std::string("\0<annotation/>", 14), "not XML"},
       {"plain text", "XML"},
-      {annotation("<object/>"), "object 1: wants a <name>"},
-      {annotation("<object><name>x</name></object>"), "object 1: wants a <bndbox>"},
+      {annotation("<object/>"), "object 1: expected a <name>"},
+      {annotation("<object><name>x</name></object>"), "object 1: expected a <bndbox>"},
       {annotation("<object><name>x</name><bndbox><xmin>nan</xmin></bndbox></object>"),
-       "wants a number in <xmin>, got 'nan'"},
+       "expected a number in <xmin>, got 'nan'"},
       {annotation("<object><name>x</name><bndbox><xmin>1e300</xmin></bndbox></object>"),
-       "wants a number in <xmin>"},
+       "expected a number in <xmin>"},
       {annotation("<object><name>x</name><bndbox><xmin>1</xmin></bndbox></object>"),
-       "wants a number in <ymin>, got ''"},
-      {std::string((16 << 20) + 1, ' '), "wants at most 16 MiB"},
+       "expected a number in <ymin>, got ''"},
+      {std::string((16 << 20) + 1, ' '), "expected at most 16 MiB"},
   };
   for (const auto& c : cases)
     EXPECT_THAT(std::string(parse_voc(c.text).status().text()), HasSubstr(c.wanted)) << c.text.substr(0, 80);
@@ -114,7 +114,7 @@ TEST(Voc, PairsByNameAndFolder) {
       {{"a/x.jpg"}, {"x.xml", "c/x.xml"}, true, {"a/x.jpg x.xml"}},
       {{"a/x.jpg"}, {"c/x.xml"}, true, {}},
       {{"x.y.jpg", "._x.jpg"}, {"x.y.xml", "._x.xml", "x.xml"}, false, {"x.y.jpg x.y.xml"}},
-      {{"p/x.jpg"}, {"xml/x.xml", "labels/x.xml"}, false, {}},  // which?
+      {{"p/x.jpg"}, {"xml/x.xml", "labels/x.xml"}, false, {}},  // ambiguous
       {{"V/JPEGImages/x.jpg", "V/SegmentationClass/x.png", "V/SegmentationObject/x.png", "V/masks/x.png"},
        {"V/Annotations/x.xml"},
        false,
@@ -139,7 +139,7 @@ TEST(VocXml, GivesImageBoxesAndLabelsFromTwoFiles) {
   store.add("d/Annotations/2.xml", annotation(""));
   const auto source = open_source(store, "d");
   ASSERT_TRUE(source.ok()) << voc_failure(source);
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, boxes: f32 (?, 4), labels: i64 (?)");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, boxes: float32 (?, 4), labels: int64 (?)");
   EXPECT_EQ((*source)->metadata().dump(), R"({"classes":["cat","dog"],"images_without_annotation":1})");
   const auto first = *read_sample(**source, 0, store);
   EXPECT_EQ(first[1].shape, (Shape{2, 4}));
@@ -159,7 +159,8 @@ TEST(VocXml, ARootOfVocIsItsJpegImages) {
     store.add(std::string("voc/") + name, name);
   EXPECT_THAT(
       voc_failure(open_source(store, "voc")),
-      HasSubstr("holds PASCAL VOC's folders without their XML files, not classes; give 'voc/JPEGImages'"));
+      HasSubstr(
+          "contains the folders of PASCAL VOC without their XML files, not classes; open 'voc/JPEGImages'"));
   store.add("voc/Annotations/1.xml", annotation(object("dog", "1 2 3 4")));
   const auto source = open_source(store, "voc");
   ASSERT_TRUE(source.ok()) << voc_failure(source);
@@ -172,15 +173,13 @@ TEST(VocXml, FoldersThatDoNotMeetAreNamed) {
   MemoryStore store;
   store.add("voc/JPEGImages/1.jpg", "");
   store.add("voc/Annotations/1.xml", annotation(""));
-  EXPECT_EQ(
-      voc_failure(open_source(store, "voc", "voc_xml", *Value::parse(R"({"images":"JPEGImages"})"))),
-      "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/JPEGImages' holds 1 images, "
-      "'voc' 1 XML files; name the folders in which they lie, both of them, with images= and annotations=");
-  EXPECT_EQ(
-      voc_failure(open_source(store, "voc", "voc_xml",
-                              *Value::parse(R"({"images":"Annotations","annotations":"JPEGImages"})"))),
-      "voc_xml: 'voc': wants images with an XML file of the same name; 'voc/Annotations' holds 0 images, "
-      "'voc/JPEGImages' 0 XML files");
+  EXPECT_EQ(voc_failure(open_source(store, "voc", "voc_xml", *Value::parse(R"({"images":"JPEGImages"})"))),
+            "voc_xml: 'voc': expected images with an XML file of the same name; 'voc/JPEGImages' contains 1 "
+            "images, 'voc' contains 1 XML files; set both images= and annotations= to their folders");
+  EXPECT_EQ(voc_failure(open_source(store, "voc", "voc_xml",
+                                    *Value::parse(R"({"images":"Annotations","annotations":"JPEGImages"})"))),
+            "voc_xml: 'voc': expected images with an XML file of the same name; 'voc/Annotations' contains 0 "
+            "images, 'voc/JPEGImages' contains 0 XML files");
 }
 
 TEST(VocXml, OptionsNameFoldersAndClasses) {
@@ -199,7 +198,7 @@ TEST(VocXml, OptionsNameFoldersAndClasses) {
   const auto other = open_source(store, "d", "voc_xml",
                                  options(R"({"images":"img","annotations":"boxes","classes":["cat"]})"));
   EXPECT_EQ(read_sample(**other, 0, store).status().text(),
-            "'d/boxes/1.xml': class 'dog' is none of the known ones: d/img/1.jpg");
+            "'d/boxes/1.xml': class 'dog' is not one of the known classes: d/img/1.jpg");
 }
 
 TEST(VocXml, SplitsAndMasksLieInFoldersOfTheirOwn) {
@@ -232,10 +231,9 @@ TEST(VocXml, SplitsAndMasksLieInFoldersOfTheirOwn) {
   EXPECT_EQ((*masks)->size(), 1u);
   EXPECT_EQ((*read_sample(**masks, 0, store))[4].size_bytes(), 2u);
   EXPECT_NE((*masks)->fingerprint(), (*train)->fingerprint());
-  EXPECT_THAT(
-      voc_failure(opened(R"({"split":"val"})")),
-      HasSubstr("has no split 'val', which ImageSets/Main/val.txt would list; there are 'Main/train', "
-                "'Segmentation/train'"));
+  EXPECT_THAT(voc_failure(opened(R"({"split":"val"})")),
+              HasSubstr("has no split 'val' (no ImageSets/Main/val.txt); there are 'Main/train', "
+                        "'Segmentation/train'"));
 }
 
 TEST(VocXml, ADamagedFileIsADamagedSample) {

@@ -11,18 +11,18 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kScanned = 64;  // XML files asked for at once while classes are collected
+constexpr size_t kScanned = 64;  // XML files requested at once while classes are collected
 
 struct VocFiles {
   std::string image_root, xml_root;
-  Names images, xmls;                // one each a sample, relative to their roots
-  Names class_masks, object_masks;   // likewise, where masks are asked for
+  Names images, xmls;                // one of each per sample, relative to their roots
+  Names class_masks, object_masks;   // the same, if masks are requested
   std::vector<std::string> classes;  // sorted, or as the user gave them
   int64_t first = 1;
   bool difficult = false, truncated = false, pose = false, has_masks = false;
-  std::string split_path;  // the list of images; empty when all are wanted
+  std::string split_path;  // the list of images; empty if all are read
   size_t unpaired = 0, masks = 0, without_masks = 0;
-  size_t missing = 0;  // names of the split without image or XML
+  size_t missing = 0;  // names in the split without image or XML
   std::vector<Listing::Problem> problems;
 
   std::string image(uint64_t i) const { return join_path(image_root, images[i]); }
@@ -67,7 +67,7 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   for (size_t i = 0; i < n; ++i) {
     const auto place = std::find(files.classes.begin(), files.classes.end(), objects[i].name);
     if (place == files.classes.end())
-      return corrupt("class '" + objects[i].name + "' is none of the known ones");
+      return corrupt("class '" + objects[i].name + "' is not one of the known classes");
     const int64_t label = place - files.classes.begin();
     std::memcpy(out + i * 4 * sizeof(float), objects[i].box.data(), 4 * sizeof(float));
     std::memcpy(out + labels_at + i * sizeof label, &label, sizeof label);
@@ -82,8 +82,9 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   std::string poses;
   std::vector<int64_t> lengths;
   for (const VocObject& object : objects) {
-    // Each: a letter that is cut in two is whole where they lie together.
-    if (utf8_prefix(object.pose) < object.pose.size()) return corrupt("wants a <pose> in UTF-8");
+    // Checked one by one: a character that is split between two strings would look valid in the
+    // concatenation.
+    if (utf8_prefix(object.pose) < object.pose.size()) return corrupt("expected a <pose> in UTF-8");
     poses += object.pose;
     lengths.push_back(static_cast<int64_t>(object.pose.size()));
   }
@@ -157,7 +158,7 @@ class VocSource final : public Source {
   std::string fingerprint() const override {
     std::string text = "voc " + std::to_string(size()) + ' ' + std::to_string(files_->first) + ' ' +
                        hash_text(files_->images.text()) + hash_text(files_->xmls.text());
-    if (schema_.size() > 3) text += ' ' + schema_.text();
+    if (schema_.size() > 3) text += ' ' + schema_.stable_text();
     for (const std::string& name : files_->classes) text += '\0' + name;
     return hash_text(text);
   }
@@ -181,8 +182,8 @@ class VocSource final : public Source {
   Schema schema_;
 };
 
-// Reads the list of a split, and every XML file once to learn the classes, unless the user named them: those
-// of all splits, so that labels mean the same in each.
+// Reads the list of a split, and every XML file once to collect the classes, unless the user named them:
+// those of all splits, so that labels mean the same in each.
 class OpenVoc final : public Opening<SourcePtr> {
  public:
   OpenVoc(std::shared_ptr<VocFiles> files, Value description)
@@ -202,7 +203,8 @@ class OpenVoc final : public Opening<SourcePtr> {
       HEADRACE_TRY(take_split(text_of(bytes[0])).before(in_quotes(files_->split_path) + ": "));
       bytes = {};
     }
-    // A damaged file is a damaged sample, said when it is read; it does not keep the others from being read.
+    // A damaged file is a damaged sample, reported when it is read; it does not keep the others from being
+    // read.
     for (const BufferPtr& xml : bytes)
       if (const auto objects = parse_voc(text_of(xml)); objects.ok())
         for (const VocObject& object : *objects) found_.insert(object.name);
@@ -229,7 +231,8 @@ class OpenVoc final : public Opening<SourcePtr> {
       files.class_masks.add(all.class_masks[i]), files.object_masks.add(all.object_masks[i]);
     }
     if (files.images.empty())
-      return invalid("wants names of images with an XML file, got " + std::to_string(size) + " others");
+      return invalid("expected names of images with an XML file, got " + std::to_string(size) +
+                     " other names");
     files.missing = size - std::min(size, files.images.size());
     return {};
   }
@@ -257,25 +260,25 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
   for (const char* name : {"images", "annotations"}) {
     const Value* given = options.find(name);
     if (given && !given->is_null() && !given->text())
-      return invalid(std::string(name) + " wants a str, got " + given->dump());
+      return invalid(std::string(name) + ": expected a str, got " + given->dump());
     out.push_back(given && given->text() ? join_path(path, *given->text()) : path);
   }
   if (out[0] == out[1] && out[0] == path) out.clear();
   return out;
 }
 
-// What was looked at, and where: most often one of the two options is missing, or names the wrong folder.
+// Reports what was found where: most often one of the two options is missing, or is the wrong folder.
 Status no_pairs(const std::string& root, const Probe& images, const Probe& xmls, const VocPairs& found) {
-  std::string text = "wants images with an XML file of the same name; '" + images.path + "' holds " +
-                     std::to_string(found.images) + " images, '" + xmls.path + "' " +
+  std::string text = "expected images with an XML file of the same name; '" + images.path + "' contains " +
+                     std::to_string(found.images) + " images, '" + xmls.path + "' contains " +
                      std::to_string(found.xmls) + " XML files";
   const bool both = found.images > 0 && found.xmls > 0;
   if (both && (images.path == root || xmls.path == root))
-    text += "; name the folders in which they lie, both of them, with images= and annotations=";
+    text += "; set both images= and annotations= to their folders";
   return invalid(std::move(text));
 }
 
-// "train" is ImageSets/Main/train.txt, or that of Segmentation where masks are wanted; "Layout/train" is
+// "train" is ImageSets/Main/train.txt, or that of Segmentation if masks are requested; "Layout/train" is
 // ImageSets/Layout/train.txt.
 Result<std::string> path_of_split(const Probe& root, const std::string& split, bool has_masks) {
   constexpr std::string_view sets = "ImageSets/";
@@ -291,20 +294,20 @@ Result<std::string> path_of_split(const Probe& root, const std::string& split, b
     if (at == std::string_view::npos || (at > 0 && name[at - 1] != '/') || !name.ends_with(".txt")) continue;
     if (name.substr(at) == wanted) found.emplace_back(name);
     const std::string_view stem = voc_stem(name);
-    if (stem.find('_') == std::string_view::npos)  // else the list of a class
+    if (stem.find('_') == std::string_view::npos)  // otherwise the list of a class
       others.emplace(name.substr(at + sets.size(), name.size() - at - sets.size() - 4));
   }
   if (found.size() == 1) return join_path(root.path, found[0]);
   if (found.size() > 1)
-    return invalid("wants one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) + " and " +
-                   in_quotes(found[1]));
+    return invalid("expected one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) +
+                   " and " + in_quotes(found[1]));
   std::string names;
   for (const std::string& name : others) names += (names.empty() ? "" : ", ") + in_quotes(name);
-  return invalid("has no split " + in_quotes(split) + ", which " + wanted + " would list" +
+  return invalid("has no split " + in_quotes(split) + " (no " + wanted + ")" +
                  (names.empty() ? "" : "; there are " + names));
 }
 
-// The pairs, and their masks where these are wanted.
+// Stores the pairs, and their masks if these are requested.
 void take_pairs(const VocPairs& found, const Listing& images, const Listing& xmls, VocFiles& out) {
   for (const VocPair& pair : found.pairs) {
     const std::string_view image = images.files[pair.image];
@@ -327,10 +330,10 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   const bool two_roots = request.probes.size() > 1;
   const Probe& images = request.probes[two_roots ? 1 : 0];
   const Probe& xmls = request.probes[two_roots ? 2 : 0];
-  if (!images.listing || !xmls.listing) return invalid("wants folders, got a file");
+  if (!images.listing || !xmls.listing) return invalid("expected folders, got a file");
   auto files = std::make_shared<VocFiles>();
   files->image_root = images.path, files->xml_root = xmls.path;
-  HEADRACE_ASSIGN(files->classes, request.texts("classes"));
+  HEADRACE_ASSIGN(files->classes, request.strings("classes"));
   HEADRACE_ASSIGN(files->first, request.integer("first", 1));
   HEADRACE_ASSIGN(files->difficult, request.flag("difficult", false));
   HEADRACE_ASSIGN(files->truncated, request.flag("truncated", false));
@@ -338,7 +341,7 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   HEADRACE_ASSIGN(files->has_masks, request.flag("masks", false));
   HEADRACE_ASSIGN(const std::string split, request.text("split"));
   if (files->first != 0 && files->first != 1)
-    return invalid("first wants 0 or 1, got " + std::to_string(files->first));
+    return invalid("first: expected 0 or 1, got " + std::to_string(files->first));
   if (!split.empty()) {
     HEADRACE_ASSIGN(files->split_path, path_of_split(request.path(), split, files->has_masks));
   }
@@ -346,7 +349,7 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   if (found.pairs.empty()) return no_pairs(request.path().path, images, xmls, found);
   take_pairs(found, *images.listing, *xmls.listing, *files);
   if (files->images.empty())
-    return invalid("masks wants images with masks in SegmentationClass and SegmentationObject, got none");
+    return invalid("masks: expected images with masks in SegmentationClass and SegmentationObject, got none");
   auto steps = std::make_unique<OpenVoc>(files, describe_opening("voc_xml", request));
   FilePaths paths = steps->paths();
   return SourceOpening{std::move(steps), std::move(paths)};
@@ -354,26 +357,37 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
 
 const FormatRegistration registered_voc_xml({
     .name = "voc_xml",
-    .doc = "Images with PASCAL VOC or ImageNet boxes, an XML file each.",
-    .options =
-        {{"images", "str | None", "Folder of the images below the path; the path itself when not given.",
-          Value()},
-         {"annotations", "str | None", "Folder of the XML files, likewise.", Value()},
-         {"classes", "Sequence[str] | None",
-          "Class names in the order of their labels; all, sorted, when not given, which reads every "
-          "XML file once.",
-          Value()},
-         {"first", "int", "Number of the first pixel in the files: 1 as VOC says, or 0.", 1},
-         {"difficult", "bool", "Also give the field `difficult`.", false},
-         {"truncated", "bool", "Also give the field `truncated`.", false},
-         {"pose", "bool", "Also give the field `pose`.", false},
-         {"split", "str | None",
-          "Only images that ImageSets/Main/<split>.txt lists, or of \"Layout/train\" that of Layout; all "
-          "when not given.",
-          Value()},
-         {"masks", "bool",
-          "Also give `class_mask` and `object_mask`, PNG files as bytes; images without them are left out.",
-          false}},
+    .doc = "Images with PASCAL VOC or ImageNet boxes, one XML file per image.",
+    .fields = "`image` (encoded, bytes), `boxes`, float32 (n, 4), and `labels`, int64 (n,).",
+    .details = {"Boxes are x_min, y_min, x_max, y_max in pixels from 0, with the maxima excluded; "
+                "`metadata[\"classes\"]` has the class names. Images without an XML file are left out and "
+                "counted in `metadata`."},
+    .path = "The folder that contains the images and the XML files.",
+    .options = {{"images", "str | None",
+                 "Folder of the images below the path; the path itself when not given."},
+                {"annotations", "str | None",
+                 "Folder of the XML files below the path; the path itself when not given."},
+                {"classes", "Sequence[str] | None",
+                 "Class names in the order of their labels; all, sorted, when not given, which reads every "
+                 "XML file once."},
+                {"first", "int", "Coordinate of the first pixel in the files: 1 as in VOC, or 0.", 1},
+                {"difficult", "bool", "Add the field `difficult`, bool (n,).", false},
+                {"truncated", "bool", "Add the field `truncated`, bool (n,).", false},
+                {"pose", "bool",
+                 "Add the field `pose`, `{\"values\": str, \"lengths\": int64 (n,)}`: the concatenated "
+                 "strings, and their lengths in bytes.",
+                 false},
+                {"split", "str | None",
+                 "\"train\" for the images in ImageSets/Main/train.txt, or with masks in "
+                 "ImageSets/Segmentation/train.txt; \"Layout/train\" for another list. Lines that end in -1 "
+                 "are ignored. All images when not given."},
+                {"masks", "bool",
+                 "Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and "
+                 "SegmentationObject (bytes), for `ops.decode_image(s.class_mask, color=\"index\")`. Images "
+                 "without masks are left out and counted.",
+                 false}},
+    .example =
+        "hr.read_voc_xml(\"VOC2012\", images=\"JPEGImages\", annotations=\"Annotations\", split=\"train\")",
     .recognise = recognise_voc,
     .places = places,
     .open = open_voc,

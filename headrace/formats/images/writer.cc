@@ -1,4 +1,4 @@
-// Writes images to files of their own, a folder a class or none: "Writing" in README.md beside this file.
+// Writes images to separate files, in one folder per class or a single one: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kDigits = 8;  // of a file's name, at least: files are in the order of their samples
+constexpr size_t kDigits = 8;  // of a file name, at least, so that files sort in the order of their samples
 
 struct Roles {
   int image = -1, label = -1;
 };
 
 Status refused(const std::string& why, const Schema& schema) {
-  return invalid("images wants one field of encoded images and, for folders of classes, one whole number; " +
+  return invalid("images: expected one field of encoded images and, for folders of classes, one integer; " +
                  why + " (" + schema.text() + ")");
 }
 
@@ -42,13 +42,13 @@ Result<Roles> roles_of(const Schema& schema, bool labelled) {
       return refused(no_place_for("'" + name + "'"), schema);
   }
   if (out.image < 0) return refused("there is no field of bytes", schema);
-  if (labelled && out.label < 0) return refused("there is no label; format=\"images\" wants none", schema);
+  if (labelled && out.label < 0) return refused("there is no label; format=\"images\" needs none", schema);
   return out;
 }
 
 // Names of folders, by label.
 Result<std::vector<std::string>> classes_of(const WriteRequest& request) {
-  HEADRACE_ASSIGN(std::vector<std::string> out, request.texts("classes"));
+  HEADRACE_ASSIGN(std::vector<std::string> out, request.strings("classes"));
   const Value* known = request.metadata.find("classes");
   if (out.empty() && known && known->list())
     for (const Value& name : *known->list()) out.push_back(name.text() ? *name.text() : name.dump());
@@ -56,9 +56,9 @@ Result<std::vector<std::string>> classes_of(const WriteRequest& request) {
   for (const std::string& name : out) {
     if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos)
-      return invalid("image_folder: classes wants names of folders, got '" + name + "'");
+      return invalid("image_folder: classes: expected names of folders, got '" + name + "'");
     if (!seen.insert(name).second)
-      return invalid("image_folder: classes wants each name once, got '" + name + "' twice");
+      return invalid("image_folder: classes: expected each name once, got '" + name + "' twice");
   }
   return out;
 }
@@ -72,7 +72,7 @@ class ImageFolderWriter final : public FileWriter {
     const Tensor& image = fields[static_cast<size_t>(roles_.image)];
     const auto bytes = image.view().bytes();
     auto header = read_image_header(bytes);
-    if (!header.ok()) return header.status().before("images wants an encoded image: ");
+    if (!header.ok()) return header.status().before("images: expected an encoded image: ");
     read_.assign(1, image);
     std::string folder = path_;
     if (roles_.label >= 0) {
@@ -94,7 +94,7 @@ class ImageFolderWriter final : public FileWriter {
 
  private:
   static Result<int64_t> label_of(const View& value) {
-    constexpr double kMost = 1 << 24;  // whole numbers up to there are exact in f32
+    constexpr double kMost = 1 << 24;  // integers up to this are exact in float32
     int64_t out = -1;
     std::string got;
     visit_dtype(value.dtype, [&]<class T>() {
@@ -106,11 +106,11 @@ class ImageFolderWriter final : public FileWriter {
         if (label >= 0 && label <= kMost && std::trunc(label) == label) out = static_cast<int64_t>(label);
       }
     });
-    if (out < 0) return invalid("image_folder wants labels that are whole numbers from 0 on, got " + got);
+    if (out < 0) return invalid("image_folder: expected labels that are integers of at least 0, got " + got);
     return out;
   }
 
-  // Without names, numbers of as many digits that their order is that of the labels.
+  // Without names: numbers, padded so that they sort in the order of the labels.
   Result<std::string> folder_for(int64_t label) {
     if (!classes_.empty() && label >= static_cast<int64_t>(classes_.size()))
       return invalid("image_folder has " + std::to_string(classes_.size()) + " classes, got the label " +
@@ -143,7 +143,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request, bool label
   return std::make_unique<ImageFolderWriter>(request.path, roles, std::move(classes));
 }
 
-// Labels are places among the folders that hold an image, unless the reader is told of all.
+// Readers derive labels from the folders that contain an image, unless they are given all classes.
 Value read_with(const WriteRequest& request) {
   const auto classes = classes_of(request);
   if (!classes.ok() || classes->empty()) return {};
@@ -152,16 +152,15 @@ Value read_with(const WriteRequest& request) {
 
 const WriterRegistration folder_writer({
     .name = "image_folder",
-    .doc = "Images in one folder a class, their bytes as they are.",
+    .doc = "Images in one folder per class, their bytes unchanged.",
     .options = {{"classes", "Sequence[str] | None",
-                 "Names of the folders, by label; those that the data came with, else the numbers.",
-                 Value()}},
+                 "Names of the folders, by label; by default those of the data, else the numbers.", Value()}},
     .make = [](const WriteRequest& request) { return make(request, true); },
     .read_with = read_with,
 });
 const WriterRegistration flat_writer({
     .name = "images",
-    .doc = "Images in one folder, their bytes as they are.",
+    .doc = "Images in one folder, their bytes unchanged.",
     .make = [](const WriteRequest& request) { return make(request, false); },
 });
 

@@ -1,4 +1,4 @@
-// How the indexes of record files are made (record_indexes.h), as far as whoever opens data says.
+// Options for making the indexes of record files (record_indexes.h), set by the code that opens data.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace headrace {
 
-// Called on the thread that waits, some twenty times a second, with the bytes of the files done and of all
-// files; false gives up with `stopped()`.
+// Called on the waiting thread, about twenty times a second, with the bytes of the finished files and of all
+// files; returning false aborts with `stopped()`.
 using IndexingWatch = std::function<bool(uint64_t done, uint64_t total)>;
 
 struct IndexingOptions {
   size_t workers = 0;  // 0: the cores this process may use
   IndexingWatch watch = {};
-  bool wants_all = false;  // a file that is damaged is an error, whatever there is beside it
-  bool beside = false;     // also keep what is found beside the data, for all who read them
-  // Called from any thread, with the path of each sidecar that holds what was found of a file.
+  bool wants_all = false;  // a damaged file is an error, even if other files are good
+  bool beside = false;     // also store indexes next to the data, for all its readers
+  // Called from any thread, with the path of each sidecar that holds the index of a file.
   std::function<void(const std::string&)> kept = {};
 };
 

@@ -12,12 +12,12 @@
 namespace headrace {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "entries are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "entries are stored in native byte order");
 
 constexpr std::string_view kFiles = "files", kPoints = "points";
-constexpr uint32_t kMostPoints = 1 << 22;  // of a file: one for each MCU of the largest image
-constexpr size_t kFoundBytes = 128;        // of memory for a file, beside its points
-constexpr size_t kPiece = (size_t{1} << 20) / sizeof(EntropyPoint);  // points that are written at once
+constexpr uint32_t kMostPoints = 1 << 22;  // per file: one for each MCU of the largest image
+constexpr size_t kFoundBytes = 128;        // memory per file, in addition to its points
+constexpr size_t kPiece = (size_t{1} << 20) / sizeof(EntropyPoint);  // points per write
 
 PointStore::FileKey key_of(std::span<const std::byte> file) {
   const XXH128_hash_t hash = XXH3_128bits(file.data(), file.size());
@@ -34,7 +34,7 @@ SidecarPlace in_cache(const std::vector<PointIndex::Data>& sources) {
   return key;
 }
 
-// Named after the data, as several may lie in one folder.
+// Named after the data, as a folder may hold several data sets.
 std::optional<SidecarPlace> beside(const PointIndex::Data& source) {
   if (source.folder.empty()) return std::nullopt;
   return SidecarPlace::beside(source.folder, "points-" + hash_text(source.fingerprint));
@@ -51,7 +51,7 @@ size_t memory_of(const EntropyPoints& points) {
 
 }  // namespace
 
-// As it lies in the section "files", sorted by key.
+// The layout in the section "files", sorted by key.
 struct PointIndex::FileEntry {
   FileKey key;
   uint64_t first;  // of the section "points"
@@ -59,10 +59,10 @@ struct PointIndex::FileEntry {
   uint64_t checksum;
 };
 
-// A sidecar as it was when it was opened: one that is replaced meanwhile is still there for who has it open.
+// A sidecar that was opened: if it is replaced later, this still reads the opened one.
 class PointIndex::Stored {
  public:
-  // Null when there is none, or one that makes no sense.
+  // Null if there is none, or it is invalid.
   static std::shared_ptr<const Stored> open(const SidecarPlace& place) {
     static_assert(sizeof(FileEntry) == 40);
     std::unique_ptr<SidecarFile> file = open_sidecar(place);
@@ -109,8 +109,8 @@ PointIndex::PointIndex(const std::vector<Data>& sources, Options options)
     if (place.path() == place_.path()) return;
     if (auto other = Stored::open(place)) to.push_back(std::move(other));
   };
-  for (const Data& source :
-       options_.beside ? std::vector<Data>() : sources) {  // it shall hold everything itself
+  // An index next to the data must be complete by itself, so it is not completed from others.
+  for (const Data& source : options_.beside ? std::vector<Data>() : sources) {
     if (const auto place = beside(source)) add(*place, beside_);
     add(in_cache({source}), others_);
   }
@@ -153,7 +153,7 @@ void PointIndex::keep(const FileKey& key, EntropyPoints points) {
   place = std::move(kept);
 }
 
-// Instead of that many points of the same file.
+// Whether `found` replaces that many points of the same file.
 bool PointIndex::replaces(const EntropyPoints& found, size_t points) const {
   return options_.prefer == Prefer::found || found.points.size() > points;
 }
@@ -188,14 +188,14 @@ Status PointIndex::save(const StopFlag* stop) {
   is_full_ = stored_ && stored_->files().size() >= options_.most_files;
   for (const auto& [key, points] : found) {
     const auto at = found_.find(key);
-    if (at->second != points) continue;  // more was found meanwhile
+    if (at->second != points) continue;  // replaced while saving
     bytes_ -= memory_of(*points);
     found_.erase(at);
   }
   return {};
 }
 
-// Found points and stored ones, by key. Neither has to be held as a whole beside the other.
+// Merges found and stored points by key, without holding either of them in memory twice.
 Status PointIndex::write(const Found& found, const Stored* stored, const StopFlag* stop) const {
   std::vector<FileEntry> files;
   const auto make_points = [&](const MadeSection::Write& out) -> Status {
@@ -219,7 +219,7 @@ Status PointIndex::write(const Found& found, const Stored* stored, const StopFla
       if (at != found.end() && replaces(*at->second, entry.count)) continue;
       if (const auto points = stored->read(entry)) HEADRACE_TRY(add(entry.key, *points));
     }
-    std::vector<FileKey> kept;  // those of the sidecar, sorted as it is
+    std::vector<FileKey> kept;  // those of the sidecar, in its sorted order
     for (const FileEntry& entry : files) kept.push_back(entry.key);
     for (const auto& [key, points] : found)
       if (!std::ranges::binary_search(kept, key)) HEADRACE_TRY(add(key, *points));

@@ -1,9 +1,9 @@
-// The entropy points of a data set's JPEG files (codecs/entropy_points.h), in a sidecar from run to run.
+// The entropy points of a data set's JPEG files (codecs/entropy_points.h), stored in a sidecar between runs.
 //
-// Files are known by a hash of their content, so an index is never stale: a file that changed is a file that
-// is not known. The points themselves stay on disk until they are wanted, each file's with a checksum; what
-// is found during a run is held in memory, up to a limit, until save(). Any thread may call any method, also
-// while another saves.
+// Files are identified by a hash of their content, so an index is never stale: a changed file is an unknown
+// file. Stored points are read from disk on demand, each file's with a checksum; points found during a run
+// are held in memory, up to a limit, until save(). Any thread may call any method, even while another one
+// saves.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -20,20 +20,21 @@ namespace headrace {
 
 class PointIndex final : public PointStore {
  public:
-  // Which points stay when both are of one file.
+  // Which points are kept if two sets are of one file.
   enum class Prefer : uint8_t { more, found };
   struct Options {
     std::optional<int64_t> step = std::nullopt;  // of the points to be found
-    size_t memory = 0;                           // bytes of points found, from which on no more are wanted
-    uint64_t most_files = ~uint64_t{0};  // the same of files in the sidecar: data may never be the same twice
+    size_t memory = 0;                           // bytes of found points after which no more are collected
+    uint64_t most_files = ~uint64_t{0};  // files in the sidecar after which no more are collected, as data
+                                         // may never be the same twice
     Prefer prefer = Prefer::more;
-    bool beside = false;  // save() writes beside the data, if it is one source that has a folder
+    bool beside = false;  // save() writes next to the data, if it is a single source with a folder
   };
   struct Data {
     std::string fingerprint;
-    std::string folder = {};  // beside which points may lie; "" when there is none
+    std::string folder = {};  // next to which points may be stored; "" if there is none
   };
-  // An index made for one of several sources is read as well, and what lies beside the data.
+  // Also reads the indexes of each single source, and those next to the data.
   PointIndex(const std::vector<Data>& sources, Options options);
 
   Known find(std::span<const std::byte> file) override;
@@ -42,12 +43,12 @@ class PointIndex final : public PointStore {
 
   size_t files() const;  // in the sidecar
   size_t found() const;  // files since the last save()
-  bool is_full() const { return bytes_.load(std::memory_order_relaxed) >= options_.memory; }  // until then
-  size_t found_bytes() const;  // the memory these take
-  std::string path() const;    // of the sidecar; empty when this user has no folder for it
+  bool is_full() const { return bytes_.load(std::memory_order_relaxed) >= options_.memory; }  // until save()
+  size_t found_bytes() const;  // memory of the found points
+  std::string path() const;    // of the sidecar; empty if this user has no folder for it
 
-  // Writes what is known to the sidecar, with what other processes have written there, and forgets what was
-  // found. Nothing is lost when it fails, or is given up because the flag is raised.
+  // Merges the found points into the sidecar, with those that other processes have written there, and drops
+  // them from memory. Nothing is lost if it fails, or is aborted because the flag is raised.
   Status save(const StopFlag* stop = nullptr);
 
  private:
@@ -63,12 +64,12 @@ class PointIndex final : public PointStore {
   const SidecarPlace place_;
   const Options options_;
   std::vector<std::shared_ptr<const Stored>> others_;  // of single sources; never written
-  std::vector<std::shared_ptr<const Stored>> beside_;  // the data: anybody's, so never carried into another
+  std::vector<std::shared_ptr<const Stored>> beside_;  // next to the data: not trusted, never copied
   std::atomic<size_t> bytes_ = 0;
   std::atomic<bool> is_full_ = false;
 
-  std::mutex saving_;         // held by the one who saves
-  mutable std::mutex mutex_;  // guards the next ones; what they point to does not change
+  std::mutex saving_;         // held while saving
+  mutable std::mutex mutex_;  // guards the next two; the objects they point to are immutable
   std::shared_ptr<const Stored> stored_;
   Found found_;
 };

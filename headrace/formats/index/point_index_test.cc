@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMemory = 1 << 20;
 
-// An empty cache folder of the user while this lives.
+// An empty cache folder of the user during the lifetime of this object.
 class PointIndexTest : public ::testing::Test {
  protected:
   PointIndexTest() { ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1); }
@@ -24,7 +24,7 @@ class PointIndexTest : public ::testing::Test {
   const TemporaryFolder folder_;
 };
 
-// As an entry lies in the section "files" (point_index.cc).
+// The layout of an entry in the section "files" (point_index.cc).
 struct Entry {
   uint64_t key[2], first;
   uint32_t count, step;
@@ -61,7 +61,7 @@ void keep_and_save(int from, int to, size_t points) {
   EXPECT_TRUE(index.save().ok());
 }
 
-// How many points of each file are known to who opens the index now.
+// How many points of each file a newly opened index has.
 std::vector<size_t> known(int files) {
   PointIndex index = index_of();
   std::vector<size_t> out;
@@ -74,7 +74,7 @@ TEST_F(PointIndexTest, MayLieBesideTheData) {
   const std::vector<PointIndex::Data> data{{"data", folder_ / "shared"}};
   std::filesystem::create_directory(folder_ / "shared");
   PointIndex made(data, {.step = 0, .memory = kMemory, .beside = true});
-  EXPECT_TRUE(found_in(made, 0).points.empty());  // what is in the cache does not help those who read this
+  EXPECT_TRUE(found_in(made, 0).points.empty());  // the cache is of no use to other readers of the data
   keep(made, 0, points_of(0, 7)), keep(made, 1, points_of(1, 3));
   ASSERT_TRUE(made.save().ok());
   EXPECT_TRUE(made.path().starts_with(folder_ / "shared/.headrace/points-"));
@@ -199,7 +199,7 @@ TEST_F(PointIndexTest, KeepsWhatItFoundWhenSavingFails) {
   EXPECT_EQ(known(1), (std::vector<size_t>{5}));
 }
 
-// A sidecar of two files of five points each, with its entries changed.
+// A sidecar of two files with five points each, with its entries changed.
 template <class F> void store_changed(F&& change) {
   keep_and_save(0, 2, 5);
   const auto there = load_sidecar(kKey);

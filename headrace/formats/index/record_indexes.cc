@@ -25,17 +25,17 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kWorthKeeping = std::chrono::milliseconds(1);
 constexpr auto kWatchEvery = std::chrono::milliseconds(50);
 constexpr uint64_t kWorthWaiting = uint64_t{64}
-                                   << 20;  // bytes of files; below, two processes may do it twice
-constexpr uint64_t kSampleBytes = 4096;    // at the head, the middle and the tail
+                                   << 20;  // bytes of files; below that, two processes may both index them
+constexpr uint64_t kSampleBytes = 4096;    // at the beginning, the middle and the end
 constexpr size_t kMostWorkers = 16;
 
-// Where the index of a file may be kept.
+// Where the index of a file may be stored.
 struct Places {
   SidecarPlace cache, beside;
 };
 
-// The same for a file under any working directory; beside its archive, for one that lies in an archive. None
-// where there is no such thing.
+// The same for a file under any working directory; next to the archive for a file in one. Nothing if the file
+// does not exist.
 std::optional<Places> places_of(std::string_view kind, const std::string& path) {
   std::error_code error;
   const PathParts parts = parts_there(path);
@@ -95,8 +95,8 @@ Status keep(const SidecarPlace& place, const FileStamp& stamp, const FileIndex& 
   return store_made_sidecar(place, sections);
 }
 
-// Feeds one file's opening. The file stays open and its size is known, so a step of twelve bytes costs one
-// pread.
+// Drives the opening of one file. The file stays open and its size is known, so a step of twelve bytes costs
+// one pread.
 class Feeder {
  public:
   Feeder(const SourceFile& file, OpenFile& opened, Store& store, const StopFlag& stop)
@@ -122,12 +122,12 @@ class Feeder {
     const uint64_t left = offset <= about_.size ? about_.size - offset : 0;
     const uint64_t length = extent.length == kToEnd ? left : extent.length;
     if (length > left)
-      return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(offset) +
-                     ", the file has " + std::to_string(about_.size));
+      return corrupt("expected " + std::to_string(length) + " bytes at byte " + std::to_string(offset) +
+                     ", but the file has " + std::to_string(about_.size));
     if (length > kReadLimit)
-      return Status(Code::exhausted, "wants at most " + std::to_string(kReadLimit) + " bytes at once, got " +
-                                         std::to_string(length));
-    // A walk from header to header asks for as many bytes each time, and keeps none of them.
+      return Status(Code::exhausted, "expected at most " + std::to_string(kReadLimit) +
+                                         " bytes per read, got " + std::to_string(length));
+    // A scan from header to header reads the same number of bytes each time, and keeps none of them.
     if (!last_ || last_.use_count() > 1 || last_->size() != length) last_ = HeapBuffer::make(length);
     const MutableBufferPtr& buffer = last_;
     Status status = read_exactly(opened_, offset, {buffer->mutable_data(), length});
@@ -137,7 +137,7 @@ class Feeder {
     return BufferPtr(buffer);
   }
 
-  // What cannot be read is empty: an index of another tool is a help and no part of the data.
+  // Empty if it cannot be read: an index of another tool is optional.
   BufferPtr of_beside(const Extent& extent) {
     const auto file = store_.open(about_.beside.at(extent.file - 1));
     if (!file.ok()) return HeapBuffer::make(0);
@@ -174,7 +174,7 @@ class Indexing {
           const auto places = places_of(records_.kind, records_.files[0].path);
           if (!places) return;
           auto taken = SidecarLock::take("indexing " + places->cache.path(), &stop_);
-          if (taken.ok()) lock.emplace(*std::move(taken));  // without one it is only made twice
+          if (taken.ok()) lock.emplace(*std::move(taken));  // without a lock, the work is only done twice
         }));
       }
     }
@@ -189,7 +189,7 @@ class Indexing {
   }
 
  private:
-  // `work` on threads of its own, to its end; this one watches.
+  // Runs `work` on threads of its own until it ends; this thread calls the watch.
   template <class Work> Status watched(size_t workers, const Work& work) {
     std::mutex mutex;
     std::condition_variable ended;
@@ -212,7 +212,7 @@ class Indexing {
     return stop_.raised() ? stopped() : Status();
   }
 
-  // `work` for each file that is not done.
+  // Runs `work` for each file that is not done.
   template <class Work> Status on_all(const Work& work) {
     std::atomic<size_t> next{0};
     bytes_done_ = 0;
@@ -238,7 +238,7 @@ class Indexing {
     HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_.open(file.path));
     HEADRACE_ASSIGN(const uint64_t size, opened->size());
     if (size != file.size)
-      return corrupt("wants " + std::to_string(file.size) + " bytes as when it was looked at, got " +
+      return corrupt("expected " + std::to_string(file.size) + " bytes, its size when it was listed, got " +
                      std::to_string(size));
     return opened;
   }
@@ -247,7 +247,7 @@ class Indexing {
     return store_.persistent() ? places_of(records_.kind, records_.files[file].path) : std::nullopt;
   }
 
-  // Take what is remembered; that there is nothing is no error.
+  // Loads a stored index; it is no error if there is none.
   Status recall(size_t i) {
     const SourceFile& file = records_.files[i];
     auto opened = open(file);
@@ -279,7 +279,7 @@ class Indexing {
     return {};
   }
 
-  // Who writes to a file while it is opened does not damage it.
+  // A file that is written to while it is opened is not damaged.
   bool has_changed(const SourceFile& file) const {
     const auto now = store_.info(file.path);
     return !now.ok() || now->size != file.size || now->mtime_ns != file.mtime_ns;
@@ -302,7 +302,7 @@ class Indexing {
       HEADRACE_TRY(keep(kept->beside, stamp, indexes_[i]));
       tell_kept(kept->beside);
     } else if (kept && Clock::now() - begin >= kWorthKeeping) {
-      // Without it the next run walks the file again, no more.
+      // If this fails, the next run only scans the file again.
       if (keep(kept->cache, stamp, indexes_[i]).ok()) tell_kept(kept->cache);
     }
     return {};
@@ -319,7 +319,7 @@ class Indexing {
   StopFlag stop_;
   std::atomic<uint64_t> bytes_done_{0};
   std::atomic<size_t> num_refused_{0};
-  // One a file, each written by the thread that has the file.
+  // One per file, each written by the thread that handles the file.
   std::vector<FileIndex> indexes_;
   std::vector<char> done_;
   std::vector<Status> refused_;

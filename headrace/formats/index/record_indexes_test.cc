@@ -13,15 +13,16 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-// A format whose records are single bytes and whose walk takes long enough to be worth keeping.
+// A format whose records are single bytes and whose scan takes long enough for its index to be stored.
 class Slow final : public Opening<FileIndex> {
  public:
   explicit Slow(uint64_t size) : size_(size) {}
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) return Step<FileIndex>(std::vector<Extent>{{0, 0, kToEnd}});
-    if (bytes[0]->size() > 0 && bytes[0]->data()[0] == std::byte{'!'}) return corrupt("wants no ! at byte 0");
+    if (bytes[0]->size() > 0 && bytes[0]->data()[0] == std::byte{'!'})
+      return corrupt("expected no ! at byte 0");
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
     while (std::chrono::steady_clock::now() < until) {
     }
@@ -35,7 +36,7 @@ class Slow final : public Opening<FileIndex> {
   uint64_t size_;
 };
 
-class IndexesOfRecords : public testing::Test {
+class IndexesOfRecords : public ::testing::Test {
  protected:
   IndexesOfRecords() {
     for (int i = 0; i < 4; ++i) write(i, std::string(100'000, static_cast<char>('a' + i)));
@@ -106,7 +107,7 @@ TEST_F(IndexesOfRecords, ADamagedSidecarIsAbsent) {
 }
 
 TEST_F(IndexesOfRecords, LieBesideTheDataOnRequest) {
-  const auto cached = run();  // what is known already is written there too
+  const auto cached = run();  // an index in the cache is copied there
   const auto first = run({.beside = true});
   ASSERT_TRUE(std::filesystem::exists(folder_ / ".headrace/file3.slow-1.hri"));
   std::filesystem::remove_all(folder_ / "cache");
@@ -115,7 +116,7 @@ TEST_F(IndexesOfRecords, LieBesideTheDataOnRequest) {
   EXPECT_EQ(*first, *cached);
   EXPECT_EQ(*second, *cached);
   EXPECT_EQ(walked_, 4);
-  write(2, std::string(60'000, 'x'));  // a stale one is none
+  write(2, std::string(60'000, 'x'));  // its stored index is stale
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(walked_, 5);
 }
@@ -150,7 +151,7 @@ TEST_F(IndexesOfRecords, BrokenFilesAreRefusedAndTheOthersAreNot) {
     ASSERT_EQ(made->refused.size(), 2u);
     EXPECT_EQ(made->refused[0].file, 1u);
     EXPECT_EQ(made->refused[1].file, 3u);
-    EXPECT_EQ(made->refused[0].reason, "wants no ! at byte 0");
+    EXPECT_EQ(made->refused[0].reason, "expected no ! at byte 0");
     EXPECT_EQ(made->of_files[2], (*whole)[2]);
     EXPECT_TRUE(made->of_files[1].records.empty());
   }
@@ -158,7 +159,7 @@ TEST_F(IndexesOfRecords, BrokenFilesAreRefusedAndTheOthersAreNot) {
 
 TEST_F(IndexesOfRecords, WhereAllFilesAreBrokenTheFirstIsNamed) {
   for (int i = 0; i < 4; ++i) write(i, "!broken");
-  for (int i = 0; i < 20; ++i) ASSERT_EQ(run().status().text(), "'" + path(0) + "': wants no ! at byte 0");
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(run().status().text(), "'" + path(0) + "': expected no ! at byte 0");
 }
 
 TEST_F(IndexesOfRecords, WhereFilesCannotBeOpenedTheFirstIsNamed) {

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "sidecars are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "sidecars are stored in native byte order");
 
 constexpr std::string_view kMagic = "HRSIDE\r\n";
 constexpr uint32_t kSidecarVersion = 1;
@@ -28,7 +28,7 @@ struct Entry {
   char name[kText];
   uint64_t offset, length, checksum;
 };
-constexpr size_t kChecked = offsetof(Header, fingerprint);  // the header's checksum covers all from here
+constexpr size_t kChecked = offsetof(Header, fingerprint);  // where the checksummed part begins
 static_assert(sizeof(Header) == 56 && sizeof(Entry) == 56);
 
 uint64_t checksum(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
@@ -60,13 +60,13 @@ Result<std::vector<std::byte>> serialise_sidecar_table(const SidecarTable& table
   header.version = kSidecarVersion;
   header.sections = static_cast<uint32_t>(table.sections.size());
   if (table.sections.size() > kMaxSections || !put_text(table.fingerprint, header.fingerprint))
-    return invalid("sidecar: wants at most 64 sections and a fingerprint of at most 32 bytes");
+    return invalid("sidecar: expected at most 64 sections and a fingerprint of at most 32 bytes");
   std::vector<std::byte> out(sizeof(Header) + table.sections.size() * sizeof(Entry));
   std::byte* to = out.data() + sizeof(Header);
   for (const SidecarTable::Place& place : table.sections) {
     Entry entry{{}, place.offset, place.length, place.checksum};
     if (place.name.empty() || !put_text(place.name, entry.name))
-      return invalid("sidecar: wants section names of 1 to 32 bytes, got '" + place.name + "'");
+      return invalid("sidecar: expected section names of 1 to 32 bytes, got '" + place.name + "'");
     std::memcpy(to, &entry, sizeof(Entry));
     to += sizeof(Entry);
   }
@@ -100,23 +100,23 @@ Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64
   Header header;
   if (head.size() < sizeof(Header)) return damaged("shorter than its header");
   std::memcpy(&header, head.data(), sizeof(Header));
-  if (std::string_view(header.magic, sizeof header.magic) != kMagic) return damaged("not one");
-  if (header.version != kSidecarVersion) return damaged("of another version");
+  if (std::string_view(header.magic, sizeof header.magic) != kMagic) return damaged("not a sidecar");
+  if (header.version != kSidecarVersion) return damaged("unsupported version");
   if (header.sections > kMaxSections || head.size() < sizeof(Header) + header.sections * sizeof(Entry))
     return damaged("shorter than its table");
   const size_t checked = sizeof(Header) - kChecked + header.sections * sizeof(Entry);
   if (checksum(head.subspan(kChecked, checked)) != header.checksum)
-    return damaged("header and checksum differ");
+    return damaged("checksum of the header does not match");
 
   SidecarTable out{get_text(header.fingerprint), {}};
   for (uint32_t i = 0; i < header.sections; ++i) {
     Entry entry;
     std::memcpy(&entry, head.data() + sizeof(Header) + i * sizeof(Entry), sizeof(Entry));
-    // An empty one at the end begins where the file would be padded to.
+    // An empty section at the end begins where the file would be padded to.
     const bool lies_inside = entry.length == 0
                                  ? entry.offset <= file_size + kAlign
                                  : entry.offset <= file_size && entry.length <= file_size - entry.offset;
-    if (!lies_inside || entry.offset % kAlign != 0) return damaged("a section lies outside the file");
+    if (!lies_inside || entry.offset % kAlign != 0) return damaged("a section is outside the file");
     out.sections.push_back({get_text(entry.name), entry.offset, entry.length, entry.checksum});
   }
   return out;
@@ -128,7 +128,7 @@ Result<Sidecar> parse_sidecar(BufferPtr bytes) {
   out.fingerprint = table.fingerprint;
   for (const SidecarTable::Place& place : table.sections) {
     const auto section = bytes->bytes().subspan(place.length == 0 ? 0 : place.offset, place.length);
-    if (checksum(section) != place.checksum) return damaged("a section and its checksum differ");
+    if (checksum(section) != place.checksum) return damaged("checksum of a section does not match");
     out.sections.push_back({place.name, section});
   }
   out.owner = std::move(bytes);
@@ -139,14 +139,14 @@ Result<BufferPtr> SidecarFile::section(std::string_view name) {
   const SidecarTable::Place* place = find(name);
   if (!place) return damaged("no section " + std::string(name));
   HEADRACE_ASSIGN(BufferPtr bytes, read_bytes(*file_, place->length == 0 ? 0 : place->offset, place->length));
-  if (checksum(bytes->bytes()) != place->checksum) return damaged("a section and its checksum differ");
+  if (checksum(bytes->bytes()) != place->checksum) return damaged("checksum of a section does not match");
   return bytes;
 }
 
 Status SidecarFile::read(std::string_view name, uint64_t offset, std::span<std::byte> out) {
   const SidecarTable::Place* place = find(name);
   if (!place || offset > place->length || out.size() > place->length - offset)
-    return damaged("a section is shorter than what is wanted of it");
+    return damaged("a section is shorter than the requested range");
   return read_exactly(*file_, place->offset + offset, out);
 }
 

@@ -1,15 +1,14 @@
-// The one envelope for every index Headrace makes for itself: sections by name, each with a checksum.
+// The file format of all indexes that Headrace stores: named sections, each with a checksum.
 //
-// A sidecar is a memory of work done, never a truth: one that is stale, damaged or of another version is
-// treated as absent and made again. `serialise_sidecar` and `parse_sidecar` are pure; load and store know
-// where sidecars lie: in the user's cache folder, or beside the data for all who read them. Layout, all
-// numbers little-endian:
+// A sidecar only caches work: one that is stale, damaged or of another version is treated as absent and made
+// again. `serialise_sidecar` and `parse_sidecar` are pure; the load and store functions locate sidecars in
+// the user's cache folder, or next to the data for all its readers. Layout, all numbers little-endian:
 //
 //   8  magic "HRSIDE\r\n"
 //   4  version (1)
 //   4  number of sections n (at most 64)
 //   8  xxh3 of what follows up to the end of the table
-//   32 fingerprint of the source, as text
+//   32 fingerprint of the source, as a string
 //   n x { 32 name, padded with NUL; 8 offset from the file's start; 8 length; 8 xxh3 of the section }
 //   sections, each at a multiple of 64
 //
@@ -38,19 +37,19 @@ struct Section {
 };
 
 struct Sidecar {
-  std::string fingerprint;  // 32 bytes, as hash_text answers; "" reads back as ""
+  std::string fingerprint;  // 32 bytes, from hash_text; "" reads back as ""
   std::vector<Section> sections;
   BufferPtr owner;  // of the sections' bytes, after parsing
 
-  // The section, or nothing when there is none.
+  // The section, or nothing if there is none.
   std::optional<std::span<const std::byte>> find(std::string_view name) const;
 };
 
 Result<std::vector<std::byte>> serialise_sidecar(const Sidecar& sidecar);
-// Every offset and checksum is checked: after this the sections are what was written.
+// Checks every offset and checksum: the parsed sections are exactly those written.
 Result<Sidecar> parse_sidecar(BufferPtr bytes);
 
-// What stands before the sections.
+// What precedes the sections.
 struct SidecarTable {
   struct Place {
     std::string name;
@@ -62,11 +61,11 @@ struct SidecarTable {
 inline constexpr size_t kMaxSidecarTable = 4096;  // bytes, header included
 Result<std::vector<std::byte>> serialise_sidecar_table(const SidecarTable& table);
 uint64_t sidecar_table_size(size_t sections);
-uint64_t sidecar_section_offset(uint64_t end);  // of a section behind one that ends there
-// `head`: the first bytes of the file, kMaxSidecarTable or all there are.
+uint64_t sidecar_section_offset(uint64_t end);  // of the section after one that ends there
+// `head`: the first kMaxSidecarTable bytes of the file, or all of it.
 Result<SidecarTable> parse_sidecar_table(std::span<const std::byte> head, uint64_t file_size);
 
-// A sidecar too large to be held: its sections are read as they are wanted. Any thread.
+// A sidecar too large for memory: its sections are read on demand. Any thread.
 class SidecarFile {
  public:
   SidecarFile(SidecarTable table, std::unique_ptr<OpenFile> file)
@@ -74,7 +73,7 @@ class SidecarFile {
 
   uint64_t size(std::string_view name) const { return find(name) ? find(name)->length : 0; }
   Result<BufferPtr> section(std::string_view name);  // all of it, with its checksum verified
-  // A part, which nobody has verified.
+  // Part of a section, without verification.
   Status read(std::string_view name, uint64_t offset, std::span<std::byte> out);
 
  private:
@@ -84,17 +83,17 @@ class SidecarFile {
   std::unique_ptr<OpenFile> file_;
 };
 
-// Where a sidecar lies.
+// Where a sidecar is stored.
 class SidecarPlace {
  public:
-  // That of `key` (say, "listing /data/train"): $XDG_CACHE_HOME or ~/.cache, then headrace/<hash>.hri.
+  // That of `key` (for example "listing /data/train"): $XDG_CACHE_HOME or ~/.cache, then headrace/<hash>.hri.
   SidecarPlace(std::string_view key);
   SidecarPlace(const std::string& key) : SidecarPlace(std::string_view(key)) {}
   SidecarPlace(const char* key) : SidecarPlace(std::string_view(key)) {}
-  // <folder>/.headrace/<name>.hri. Who may write there may write the data too.
+  // <folder>/.headrace/<name>.hri. Anyone who can write there can write the data as well.
   static SidecarPlace beside(const std::string& folder, std::string_view name);
 
-  const std::string& path() const { return path_; }  // empty when this user has no cache folder
+  const std::string& path() const { return path_; }  // empty if this user has no cache folder
   bool is_cache() const { return is_cache_; }
   std::string folder() const { return path_.substr(0, path_.rfind('/')); }
 
@@ -104,32 +103,33 @@ class SidecarPlace {
   bool is_cache_;
 };
 
-// A folder of this name in the user's cache folder, made where there is none; an error where somebody else
-// may write to it.
+// A folder of this name in the user's cache folder, created if missing; an error if another user may write to
+// it.
 Result<std::string> own_cache_folder(std::string_view name);
 
-// Nothing when it is absent, damaged or, with a fingerprint given, stale.
+// Nothing if it is absent, damaged or, with a fingerprint given, stale.
 std::optional<Sidecar> load_sidecar(const SidecarPlace& place, std::string_view fingerprint = {});
 std::unique_ptr<SidecarFile> open_sidecar(const SidecarPlace& place);
-// Makes the folder; the cache's with mode 0700, and refuses one that belongs to somebody else. Callers may
+// Creates the folder; that of the cache with mode 0700, and refuses one that another user owns. Callers may
 // ignore the status.
 Status store_sidecar(const SidecarPlace& place, const Sidecar& sidecar);
 
-// A section that is written piece by piece, for sidecars too large to be held.
+// A section that is written piece by piece, for sidecars too large for memory.
 struct MadeSection {
   using Write = std::function<Status(std::span<const std::byte>)>;
   std::string name;
   std::function<Status(const Write& write)> make;
 };
-// As store_sidecar; sections are made in turn. What a power failure leaves of the file may be damaged.
+// The same as store_sidecar; sections are made one after the other. After a power failure the file may be
+// damaged.
 Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection> sections);
 
-// Held by one process and one object of it at a time, from reading a sidecar to storing it with more in it,
-// so that nothing that somebody else stores meanwhile is lost.
+// Held by one object of one process at a time, from reading a sidecar to storing an extended one, so that
+// nothing that others store is lost.
 class SidecarLock {
  public:
-  // Waits while somebody else holds it; gives up with `stopped()` when the flag, if there is one, is raised.
-  // Where the file system has no locks, none is held.
+  // Waits while another holds it; returns `stopped()` if the flag, if there is one, is raised. Holds nothing
+  // if the file system has no locks.
   static Result<SidecarLock> take(const SidecarPlace& place, const StopFlag* stop);
   SidecarLock(SidecarLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   SidecarLock& operator=(SidecarLock&&) = delete;

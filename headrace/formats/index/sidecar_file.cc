@@ -1,4 +1,4 @@
-// Where sidecars lie: the half of sidecar.h that touches files.
+// Where sidecars are stored: the part of sidecar.h that accesses files.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ std::string cache_folder() {
   return home.empty() ? "" : home + "/.cache/headrace";
 }
 
-// Whether the last part of `path` is a folder of this user's that nobody else may write to.
+// Whether the last part of `path` is a folder owned by this user and not writable by others.
 bool is_ours(const std::string& path) {
   struct stat s;
   return ::lstat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == ::geteuid() &&
@@ -44,28 +44,28 @@ bool is_ours(const std::string& path) {
 Status make_cache_folder(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
     (void)::mkdir(path.substr(0, slash).c_str(),
-                  0700);  // one that exists is fine; any other failure shows below
+                  0700);  // an existing one is fine; any other failure shows below
   (void)::mkdir(path.c_str(), 0700);
   if (is_ours(path)) return {};
-  return {Code::io, "sidecar: wants a folder that only this user may write to, got '" + path + "'"};
+  return {Code::io, "sidecar: expected a folder that only this user may write to, got '" + path + "'"};
 }
 
 Status make_folder_of(const SidecarPlace& place) {
-  if (place.path().empty()) return {Code::io, "sidecar: wants $XDG_CACHE_HOME or $HOME"};
+  if (place.path().empty()) return {Code::io, "sidecar: expected $XDG_CACHE_HOME or $HOME to be set"};
   if (place.is_cache()) return make_cache_folder(place.folder());
-  // Beside the data: for whoever may read them. That it cannot be made shows when the file is.
+  // Next to the data: for all its readers. If it cannot be created, creating the file fails.
   (void)::mkdir(place.folder().c_str(), 0777);
   return {};
 }
 
-// Nobody else may have written what lies in the cache.
+// Files in the cache must not have been written by other users.
 bool is_trusted(const SidecarPlace& place) { return !place.is_cache() || is_ours(place.folder()); }
 
 }  // namespace
 
 Result<std::string> own_cache_folder(std::string_view name) {
   const std::string folder = cache_folder();
-  if (folder.empty()) return Status(Code::io, "a cache folder: wants $XDG_CACHE_HOME or $HOME");
+  if (folder.empty()) return Status(Code::io, "cache folder: expected $XDG_CACHE_HOME or $HOME to be set");
   HEADRACE_TRY(make_cache_folder(folder));
   const std::string path = folder + "/" + std::string(name);
   HEADRACE_TRY(make_cache_folder(path));

@@ -128,7 +128,7 @@ TEST(SidecarFile, ManyMayStoreAtOnceAndReadersSeeWholeOnes) {
   EXPECT_EQ(left, 1);
 }
 
-// A store of directories whose times the test sets.
+// A store of directories whose times are set by the test.
 class ClockedStore final : public Store {
  public:
   Result<std::unique_ptr<OpenFile>> open(const std::string&) override { return invalid("not for this test"); }

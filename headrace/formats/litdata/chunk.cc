@@ -29,36 +29,35 @@ template <class T> std::vector<T> unpacked_array(std::string_view bytes) {
 }
 static_assert(sizeof(ChunkFrame) == 32);
 
-// Frames follow each other without a gap and unpack to what the offsets speak of.
+// Checks that frames follow each other without a gap and unpack to the sizes given by the offsets.
 Result<ChunkFrames> read_frames(std::span<const std::byte> table, uint64_t samples, uint64_t num_frames,
                                 uint64_t file_size, std::vector<RecordExtent>& extents) {
   ChunkFrames out;
   out.offsets = unpacked_array<uint32_t>(as_text(table.first(4 * (samples + 1))));
   if (out.offsets[0] != 0 || !std::ranges::is_sorted(out.offsets))
-    return corrupt("wants offsets of samples that rise from 0");
+    return corrupt("expected sample offsets that increase from 0");
   uint64_t next = 0, begin = 0;
   for (uint64_t i = 0; i < num_frames; ++i) {
     const std::span<const std::byte> entry = table.subspan(4 * (samples + 1) + kFrameEntry * i, kFrameEntry);
     const ChunkFrame frame{load<uint32_t>(entry), load<uint32_t>(entry, 4), begin, load<uint32_t>(entry, 20)};
     const RecordExtent extent{load<uint64_t>(entry, 8), load<uint32_t>(entry, 16)};
-    const std::string name = "frame " + std::to_string(i) + " ";
+    const std::string name = "frame " + std::to_string(i) + ": expected ";
     if (frame.first != next || frame.count > samples - next)
-      return corrupt(name + "wants samples from " + std::to_string(next) + " to " + std::to_string(samples) +
+      return corrupt(name + "samples from " + std::to_string(next) + " to " + std::to_string(samples) +
                      ", got " + std::to_string(frame.count) + " from " + std::to_string(frame.first));
     if (extent.offset > file_size || extent.length > file_size - extent.offset)
-      return corrupt(name + "wants " + std::to_string(extent.length) + " bytes at byte " +
-                     std::to_string(extent.offset) + ", the file has " + std::to_string(file_size));
+      return corrupt(name + std::to_string(extent.length) + " bytes at byte " +
+                     std::to_string(extent.offset) + ", but the file has " + std::to_string(file_size));
     next += frame.count;
     if (frame.begin != out.offsets[frame.first] || frame.begin + frame.size != out.offsets[next])
-      return corrupt(name + "wants to unpack to its samples of " +
-                     std::to_string(out.offsets[next] - out.offsets[frame.first]) + " bytes, got " +
-                     std::to_string(frame.size));
+      return corrupt(name + "its samples of " + std::to_string(out.offsets[next] - out.offsets[frame.first]) +
+                     " bytes when unpacked, got " + std::to_string(frame.size));
     HEADRACE_TRY(check_unpacked_size(extent.length, frame.size));
     begin += frame.size;
     out.frames.push_back(frame), extents.push_back(extent);
   }
   if (next != samples)
-    return corrupt("wants frames of all " + std::to_string(samples) + " samples, got " +
+    return corrupt("expected frames of all " + std::to_string(samples) + " samples, got " +
                    std::to_string(next));
   return out;
 }
@@ -81,7 +80,7 @@ class IndexChunk final : public Opening<FileIndex> {
       case Stage::frames: return frames(bytes[0]->bytes());
       case Stage::first: return first(bytes[0]);
     }
-    return internal_error("no such stage");
+    return internal_error("unknown stage");
   }
 
  private:
@@ -90,8 +89,8 @@ class IndexChunk final : public Opening<FileIndex> {
   Result<Step<FileIndex>> ask(Stage next, uint64_t offset, uint64_t length) {
     stage_ = next;
     if (offset > file_.size || length > file_.size - offset)
-      return corrupt("wants " + std::to_string(length) + " bytes at byte " + std::to_string(offset) +
-                     ", the file has " + std::to_string(file_.size));
+      return corrupt("expected " + std::to_string(length) + " bytes at byte " + std::to_string(offset) +
+                     ", but the file has " + std::to_string(file_.size));
     return Step<FileIndex>(std::vector<Extent>{{0, offset, length}});
   }
 
@@ -101,7 +100,8 @@ class IndexChunk final : public Opening<FileIndex> {
     if (as_text(head).starts_with(kZstd)) {
       contents_.form = ChunkForm::packed;
       index_.records = {{0, file_.size}};
-      if (samples_ > file_.size * 1000) return corrupt("wants fewer samples than it can hold");
+      if (samples_ > file_.size * 1000)
+        return corrupt("the index states more samples than the chunk can hold");
       return leaves_ ? ask(Stage::first, 0, file_.size) : done();
     }
     return ask(Stage::table, 0, offset_table_bytes(samples_));
@@ -115,12 +115,12 @@ class IndexChunk final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> begin_frames(std::span<const std::byte> head) {
     contents_.form = ChunkForm::frames;
-    if (head.size() < kHead) return corrupt("wants the header of a framed chunk, the file ends");
+    if (head.size() < kHead) return corrupt("expected the header of a framed chunk, but the file ends");
     if (load<uint16_t>(head, 8) != 1)
       return Status(Code::unavailable,
-                    "wants a framed chunk of version 1, got " + std::to_string(load<uint16_t>(head, 8)));
+                    "expected a framed chunk of version 1, got " + std::to_string(load<uint16_t>(head, 8)));
     if (load<uint32_t>(head, 12) != samples_)
-      return corrupt("wants " + std::to_string(samples_) + " samples as the index says, got " +
+      return corrupt("expected " + std::to_string(samples_) + " samples as the index states, got " +
                      std::to_string(load<uint32_t>(head, 12)));
     num_frames_ = load<uint32_t>(head, 20);
     return ask(Stage::frames, kHead, 4 * (samples_ + 1) + kFrameEntry * num_frames_);
@@ -142,7 +142,7 @@ class IndexChunk final : public Opening<FileIndex> {
     return learn({frame.bytes, frame.records[0].offset, frame.records[0].length});
   }
   Result<Step<FileIndex>> learn(const Record& sample) {
-    HEADRACE_TRY(leaves_->learn_from(sample).after(" (of the first sample)"));
+    HEADRACE_TRY(leaves_->learn_from(sample).after(" (in the first sample)"));
     contents_.learned = leaves_->learned();
     return done();
   }
@@ -155,7 +155,7 @@ class IndexChunk final : public Opening<FileIndex> {
   Result<Step<FileIndex>> begin_rows(uint64_t length) {
     contents_.form = ChunkForm::arrow;
     if (length > file_.size - kTail)
-      return corrupt("wants Arrow's rows of " + std::to_string(length) + " bytes, the file has " +
+      return corrupt("expected Arrow rows of " + std::to_string(length) + " bytes, but the file has " +
                      std::to_string(file_.size));
     base_ = file_.size - kTail - length;
     SourceFile inner = file_;
@@ -242,7 +242,7 @@ Result<UnpackedFrame> unpack_frame(const ChunkFrames& all, uint64_t number, cons
 
 Result<UnpackedFrame> unpack_whole(uint64_t samples, const Record& packed) {
   const auto size = zstd_unpacked_size(packed.bytes());
-  if (!size) return corrupt("zstd: wants frames that say how long they are");
+  if (!size) return corrupt("zstd: expected frames that state their size");
   UnpackedFrame out;
   HEADRACE_ASSIGN(out.bytes, unpack(Packed::zstd, packed.bytes(), *size));
   HEADRACE_ASSIGN(out.records, read_offset_table(out.bytes->bytes(), samples, out.bytes->size()));

@@ -1,4 +1,4 @@
-// LitData's chunks: what one holds is told by its bytes, not by index.json.
+// LitData's chunks: their form is recognised by their bytes, not by index.json.
 #pragma once
 #include <memory>
 #include <optional>
@@ -17,26 +17,26 @@ enum class ChunkForm : char {
   arrow = 'a',   // "LDARW01": an Arrow IPC file of rows
 };
 
-// What FileIndex::extra holds: the form, what was learned of leaves, and what the form needs to unpack.
+// The contents of FileIndex::extra: the form, the learned leaves, and what the form needs to unpack.
 struct ChunkContents {
   ChunkForm form = ChunkForm::plain;
   std::string learned;
-  std::string rest;  // of `arrow`: its own extra; of `frames`: pack_frames()
+  std::string rest;  // of `arrow`: its own extra; of `frames`: ChunkFrames::pack()
   std::string pack() const;
   static std::optional<ChunkContents> unpack(std::string_view bytes);
 };
 
-// FileIndex::records are samples, frames, the whole of a packed chunk, or Arrow's batches. `samples`: as many
-// as the index says. `leaves`: learn from the first sample what only a sample can say.
+// FileIndex::records are samples, frames, the whole of a packed chunk, or Arrow batches. `samples`: their
+// number in the index. `leaves`: learns from the first sample what only a sample has.
 std::unique_ptr<Opening<FileIndex>> index_chunk(SourceFile file, uint64_t samples,
                                                 std::optional<Leaves> leaves);
 
-// Of frames: the samples of each, in what it unpacks to.
+// The samples of a frame, and its place in the unpacked data of all frames.
 struct ChunkFrame {
-  uint64_t first = 0, count = 0, begin = 0, size = 0;  // begin: of all that is unpacked
+  uint64_t first = 0, count = 0, begin = 0, size = 0;  // samples; bytes
 };
 struct ChunkFrames {
-  std::vector<uint32_t> offsets;  // of the samples in all that is unpacked, and their end
+  std::vector<uint32_t> offsets;  // of the samples in the unpacked data, and their end
   std::vector<ChunkFrame> frames;
   std::string pack() const;
   static std::optional<ChunkFrames> unpack(std::string_view bytes);

@@ -1,4 +1,4 @@
-// The samples of LitData: a tree of leaves, and the fields that come of them. Pure; any thread.
+// The samples of LitData: a tree of leaves, and the fields they become. Pure; any thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,9 +14,9 @@ struct Leaf {
     text,
     number,
     row,     // numbers without a header
-    tensor,  // torch's, behind dtype and shape
-    array,   // NumPy's, the same with other numbers for dtypes
-    pixels,  // PIL's, behind width, height and mode
+    tensor,  // torch's, after dtype and shape
+    array,   // NumPy's, the same with other dtype codes
+    pixels,  // PIL's, after width, height and mode
   } kind = Kind::bytes;
   TensorSpec spec{DType::bytes, {kAny}};
   bool depends_on_first() const {
@@ -26,16 +26,16 @@ struct Leaf {
 
 struct Leaves {
   std::vector<Leaf> all;           // in the order of the file
-  std::vector<std::string> names;  // as many
+  std::vector<std::string> names;  // one for each leaf
   std::string structure;           // see Schema
 
-  // `formats`: "data_format" of index.json; `tree`: "data_spec", JSON in a text.
+  // `formats`: "data_format" of index.json; `tree`: "data_spec", JSON in a string.
   static Result<Leaves> parse(const Value& formats, const Value& tree);
   bool depends_on_first() const;
   Schema schema() const;
-  // Dtypes, ranks and channels that only a sample can say; as text, and back.
+  // Takes dtypes, ranks and channels that only a sample has.
   Status learn_from(const Record& first);
-  std::string learned() const;
+  std::string learned() const;  // these as text; take_learned() reads it
   Status take_learned(std::string_view text);
   Status read(const Record& sample, std::vector<Tensor>& fields) const;
 };

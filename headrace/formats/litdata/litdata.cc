@@ -1,4 +1,4 @@
-// LitData: see README.md beside this file.
+// LitData: see README.md.
 #include <algorithm>
 #include <limits>
 
@@ -25,11 +25,11 @@ Status check_config(const Value& config) {
     return found && !found->is_null() ? found : nullptr;
   };
   if (given("encryption"))
-    return {Code::unavailable, "wants chunks that are not encrypted, the index says they are"};
+    return {Code::unavailable, "expected chunks that are not encrypted, got encrypted ones"};
   if (const Value* loader = given("item_loader");
       loader && loader->text() && *loader->text() != "PyTreeLoader")
     return {Code::unavailable,
-            "wants chunks of samples (PyTreeLoader), got those of " + in_quotes(*loader->text())};
+            "expected chunks of samples (PyTreeLoader), got those of " + in_quotes(*loader->text())};
   return {};
 }
 
@@ -37,8 +37,8 @@ Result<LitdataIndex> parse_index(std::string_view text) {
   HEADRACE_ASSIGN(const Value value, Value::parse(text));
   const Value *chunks = value.find("chunks"), *config = value.find("config");
   if (!chunks || !chunks->list() || chunks->list()->empty())
-    return corrupt("wants a list 'chunks' of at least one, got none");
-  if (!config || !config->object()) return corrupt("wants an object 'config'");
+    return corrupt("expected a list 'chunks' with at least one entry, got none");
+  if (!config || !config->object()) return corrupt("expected an object 'config'");
   HEADRACE_TRY(check_config(*config));
   LitdataIndex out;
   const Value *formats = config->find("data_format"), *tree = config->find("data_spec");
@@ -47,23 +47,23 @@ Result<LitdataIndex> parse_index(std::string_view text) {
     HEADRACE_ASSIGN(const std::string name, chunk.get_text("filename"));
     HEADRACE_ASSIGN(const int64_t samples, chunk.get_integer("chunk_size"));
     if (samples < 0 || samples > int64_t{std::numeric_limits<uint32_t>::max()})
-      return corrupt("'chunk_size' of " + in_quotes(name) + " wants a number of 32 bits, got " +
+      return corrupt("'chunk_size' of " + in_quotes(name) + " must be an unsigned 32-bit number, got " +
                      std::to_string(samples));
     out.chunks.emplace_back(name, static_cast<uint64_t>(samples));
   }
   return out;
 }
 
-// What source and blocks share.
+// Shared by source and blocks.
 struct Litdata {
   LitdataIndex index;
   std::vector<SourceFile> files;
-  std::optional<size_t> teacher;  // the chunk whose first sample says what leaves are
+  std::optional<size_t> teacher;  // the chunk whose first sample defines the leaves
 };
 
 Status other_form(const Litdata& all, size_t file) {
-  return corrupt("'" + all.files[file].path + "': wants Arrow's rows as '" + all.files[0].path +
-                 "' has, or in none of the chunks");
+  return corrupt("expected Arrow rows in all chunks or in none, but '" + all.files[0].path + "' and '" +
+                 all.files[file].path + "' differ");
 }
 
 Result<SourcePtr> finish_rows(const OpenRequest& request, const Litdata& all, std::vector<FileIndex> indexes,
@@ -75,8 +75,8 @@ Result<SourcePtr> finish_rows(const OpenRequest& request, const Litdata& all, st
   HEADRACE_ASSIGN(arrow::Table table, arrow::make_table(all.files, std::move(indexes), {}, NullRules()));
   for (size_t i = 0; i < all.files.size(); ++i)
     if (const uint64_t rows = table.first[i + 1] - table.first[i]; rows != all.index.chunks[i].second)
-      return corrupt("'" + all.files[i].path + "': wants " + std::to_string(all.index.chunks[i].second) +
-                     " samples as the index says, got " + std::to_string(rows));
+      return corrupt("'" + all.files[i].path + "': expected " + std::to_string(all.index.chunks[i].second) +
+                     " samples as the index states, got " + std::to_string(rows));
   return arrow::table_source("litdata", request, std::move(table));
 }
 
@@ -85,7 +85,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const
   std::vector<ChunkContents> contents;
   for (const FileIndex& index : indexes) {
     auto one = ChunkContents::unpack(index.extra);
-    if (!one) return internal_error("wants what is kept of a chunk");
+    if (!one) return internal_error("expected the kept index of a chunk");
     contents.push_back(*std::move(one));
   }
   if (contents[0].form == ChunkForm::arrow)
@@ -100,7 +100,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const
     if (contents[i].form != ChunkForm::frames) continue;
     auto unpacked = ChunkFrames::unpack(contents[i].rest);
     if (!unpacked || unpacked->frames.size() != files[i].frames.size())
-      return internal_error("wants what is kept of frames");
+      return internal_error("expected the kept index of frames");
     files[i].first = {0};
     for (const litdata::ChunkFrame& frame : unpacked->frames)
       files[i].first.push_back(frame.first + frame.count);
@@ -128,14 +128,14 @@ Result<SourceOpening> open(const OpenRequest& request) {
   auto all = std::make_shared<Litdata>();
   HEADRACE_ASSIGN(all->index, parse_index(request.list));
   all->files = request.path().files;
-  if (all->files.size() != all->index.chunks.size()) return internal_error("wants a file for each chunk");
+  if (all->files.size() != all->index.chunks.size()) return internal_error("expected a file for each chunk");
   if (all->index.leaves.depends_on_first()) {
     const auto has_samples = [](const auto& chunk) { return chunk.second > 0; };
     const auto first = std::ranges::find_if(all->index.chunks, has_samples);
     if (first != all->index.chunks.end()) all->teacher = first - all->index.chunks.begin();
   }
   RecordOpening out;
-  // The index says how many samples a chunk has, and what they are.
+  // The index gives the number of samples of a chunk, and their format.
   out.kind = "litdata 1 " + hash_text(request.list).substr(0, 16);
   out.files = all->files;
   out.index = [all](uint64_t file) {
@@ -180,7 +180,17 @@ Result<std::vector<ListedFile>> listed(const std::string& text) {
 
 const FormatRegistration registered({
     .name = "litdata",
-    .doc = "LitData's chunks: index.json and what it lists, plain, zstd, framed or Arrow's rows.",
+    .doc = "A folder of LitData: index.json and the chunks it lists, plain, zstd, framed or Arrow rows.",
+    .fields =
+        "one per leaf of a sample; dicts, tuples and lists keep their nesting. `jpeg` and `file` leaves are "
+        "bytes, `pil` uint8 (h, w, c), tensors and arrays have the dtype and rank of the first sample.",
+    .path = "The folder, or its `index.json`.",
+    .raises = {{"CorruptSample",
+                "the index, or the offsets or sizes of a sample, do not match their file. The message has "
+                "file, record and byte."},
+               {"NotImplementedError",
+                "chunks are encrypted or contain tokens, or have leaves that would have to be unpickled."}},
+    .example = "hr.read_litdata(\"optimized\")",
     .recognise = recognise,
     .open = open,
     .list = index_path,

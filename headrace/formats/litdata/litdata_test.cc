@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string zstd_bytes(const std::string& bytes) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
@@ -56,8 +56,8 @@ TEST(Litdata, EveryLeafIsReadAndNestsAsItWas) {
   const auto source = open_source(store, "d");
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ((*source)->schema().text(),
-            "0/a: str, 0/b: f64 (), 0/c: bool (), 1: f32 (?, ?), 2: f64 (), 3: u8 (?, ?, 1), 4: u16 (?), 5: "
-            "i64 ()");
+            "0/a: str, 0/b: float64 (), 0/c: bool (), 1: float32 (?, ?), 2: float64 (), 3: uint8 (?, ?, 1), "
+            "4: uint16 (?), 5: int64 ()");
   EXPECT_EQ((*source)->schema().structure, R"([{"a":0,"b":1,"c":2},3,4,5,6,7])");
   const auto fields = read_sample(**source, 0, store);
   ASSERT_TRUE(fields.ok()) << fields.status().text();
@@ -71,11 +71,12 @@ TEST(Litdata, EveryLeafIsReadAndNestsAsItWas) {
 TEST(Litdata, WhatIsNotReadIsRefusedByItsName) {
   const std::string chunk = litdata_chunk({litdata_sample({"x"})});
   const Value tree = litdata_dict({"a"});
-  EXPECT_THAT(failure(stored(chunk, 1, {"pickle"}, tree)), HasSubstr("only unpickling could read"));
+  EXPECT_THAT(failure(stored(chunk, 1, {"pickle"}, tree)), HasSubstr("has leaves that need unpickling"));
   EXPECT_THAT(failure(stored(chunk, 1, {"graph"}, tree)), HasSubstr("known format, got 'graph'"));
   EXPECT_THAT(failure(stored(chunk, 1, {"no_header_tensor:4"}, tree)),
-              HasSubstr("wants a dtype of real numbers"));
-  EXPECT_THAT(failure(stored(chunk, 1, {"str", "str"}, tree)), HasSubstr("wants a tree of 2 leaves, got 1"));
+              HasSubstr("expected a dtype of real numbers"));
+  EXPECT_THAT(failure(stored(chunk, 1, {"str", "str"}, tree)),
+              HasSubstr("expected a tree of 2 leaves, got 1"));
   const auto with = [&](const std::string& from, const std::string& to) {
     MemoryStore store = stored(chunk, 1, {"str"}, tree);
     std::string index = litdata_index({{"chunk-0-0.bin", 1}}, {"str"}, tree);
@@ -84,11 +85,12 @@ TEST(Litdata, WhatIsNotReadIsRefusedByItsName) {
     return failure(store);
   };
   EXPECT_THAT(with("\"encryption\":null", "\"encryption\":{}"),
-              HasSubstr("wants chunks that are not encrypted"));
+              HasSubstr("expected chunks that are not encrypted"));
   EXPECT_THAT(with("PyTreeLoader", "TokensLoader"), HasSubstr("got those of 'TokensLoader'"));
-  EXPECT_THAT(with("\"chunk_size\":1", "\"chunk_size\":-1"), HasSubstr("wants a number of 32 bits, got -1"));
+  EXPECT_THAT(with("\"chunk_size\":1", "\"chunk_size\":-1"),
+              HasSubstr("must be an unsigned 32-bit number, got -1"));
   EXPECT_THAT(with("\"chunk_size\":1", "\"chunk_size\":4294967295"), HasSubstr("the file has"));
-  EXPECT_THAT(with("chunk-0-0.bin", "../x.bin"), HasSubstr("wants names of files in its folder"));
+  EXPECT_THAT(with("chunk-0-0.bin", "../x.bin"), HasSubstr("expected names of files in its folder"));
 }
 
 TEST(Litdata, FramesThatDoNotFollowEachOtherAreRefused) {
@@ -102,15 +104,15 @@ TEST(Litdata, FramesThatDoNotFollowEachOtherAreRefused) {
     return failure(stored(bytes, 3, {"str"}, litdata_dict({"a"})));
   };
   EXPECT_EQ(with(offsets, uint32_t{0}), "read");
-  EXPECT_THAT(with(8, uint16_t{2}), HasSubstr("wants a framed chunk of version 1, got 2"));
-  EXPECT_THAT(with(12, uint32_t{4}), HasSubstr("wants 3 samples as the index says, got 4"));
+  EXPECT_THAT(with(8, uint16_t{2}), HasSubstr("expected a framed chunk of version 1, got 2"));
+  EXPECT_THAT(with(12, uint32_t{4}), HasSubstr("expected 3 samples as the index states, got 4"));
   EXPECT_THAT(with(20, ~uint32_t{0}), HasSubstr("the file has"));
-  EXPECT_THAT(with(offsets + 4, uint32_t{100}), HasSubstr("wants offsets of samples that rise from 0"));
-  EXPECT_THAT(with(frames, uint32_t{1}), HasSubstr("frame 0 wants samples from 0 to 3, got 2 from 1"));
-  EXPECT_THAT(with(frames + 4, ~uint32_t{0}), HasSubstr("frame 0 wants samples from 0 to 3"));
-  EXPECT_THAT(with(frames + 8, ~uint64_t{0}), HasSubstr("frame 0 wants"));
+  EXPECT_THAT(with(offsets + 4, uint32_t{100}), HasSubstr("expected sample offsets that increase from 0"));
+  EXPECT_THAT(with(frames, uint32_t{1}), HasSubstr("frame 0: expected samples from 0 to 3, got 2 from 1"));
+  EXPECT_THAT(with(frames + 4, ~uint32_t{0}), HasSubstr("frame 0: expected samples from 0 to 3"));
+  EXPECT_THAT(with(frames + 8, ~uint64_t{0}), HasSubstr("frame 0: expected"));
   EXPECT_THAT(with(frames + 20, uint32_t{14}),
-              HasSubstr("wants to unpack to its samples of 13 bytes, got 14"));
+              HasSubstr("expected its samples of 13 bytes when unpacked, got 14"));
 }
 
 TEST(Litdata, TheBytesOfAChunkSayWhatItIs) {
@@ -125,7 +127,7 @@ TEST(Litdata, TheBytesOfAChunkSayWhatItIs) {
   }
   const std::string rows = litdata_chunk({}) + litdata_bytes(~uint32_t{0}) + std::string("LDARW01\0", 8);
   EXPECT_THAT(failure(stored(rows, 0, {"str"}, litdata_dict({"a"}))),
-              HasSubstr("wants Arrow's rows of 4294967295 bytes"));
+              HasSubstr("expected Arrow rows of 4294967295 bytes"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What an LMDB source holds of its files, and where in them records lie.
+// The files of an LMDB source, and where records are in them.
 #pragma once
 #include <algorithm>
 #include <span>
@@ -11,13 +11,13 @@ namespace headrace {
 
 struct LmdbFile {
   SourceFile file;
-  uint64_t page_size = 0, size = 0;  // size: records
+  uint64_t page_size = 0, size = 0;  // size: number of records
   std::vector<RecordExtent> extents;
-  std::vector<LmdbBlock> blocks;  // as many
+  std::vector<LmdbBlock> blocks;  // one for each extent
   BufferPtr keys;                 // of big values
 
-  // The block that record `i` is in. Blocks are of about the same size, so a look at where it would then be
-  // comes close, and steps that double do the rest.
+  // The block that contains record `i`. Blocks have about the same size, so an interpolated guess comes
+  // close; doubling steps do the rest.
   uint64_t block_of(uint64_t i) const {
     const auto begins_after = [&](uint64_t block) { return blocks[block].first > i; };
     uint64_t low = std::min<uint64_t>(
@@ -45,15 +45,15 @@ struct LmdbFile {
   }
 };
 
-// What source and blocks share: blocks may outlive their source.
+// Shared by source and blocks: blocks may outlive their source.
 struct Lmdb {
   Schema schema;
   enum class Values : uint8_t { bytes, datum, tensor_protos } values = Values::bytes;
   DatumKind datum;
   TensorProtosKind tensors;
   std::vector<LmdbFile> files;
-  std::vector<uint64_t> first_record, first_block;  // of each file; of all at the end
-  bool is_damaged = false;                          // a block of one is lost
+  std::vector<uint64_t> first_record, first_block;  // of each file, then the totals
+  bool is_damaged = false;                          // some block is lost
 
   Status fields(Tensor key, Tensor value, std::vector<Tensor>& out) const {
     if (values == Values::datum) return read_datum(value, datum, out);
@@ -68,16 +68,16 @@ struct LmdbSpot {
   size_t file;
   uint64_t i;  // in the file
 };
-// Of what is numbered through all files; `first` holds where each file begins, and the end.
+// The file and position of what is numbered across all files; `first`: where each file begins, then the end.
 inline LmdbSpot lmdb_spot(const std::vector<uint64_t>& first, uint64_t i) {
   const auto file = static_cast<size_t>(std::ranges::upper_bound(first, i) - first.begin() - 1);
   return {file, i - first[file]};
 }
 
-// Where records are, of which one often lies beside the one before.
+// Finds records, which are often next to the previous one.
 struct LmdbNeighbours {
   explicit LmdbNeighbours(const Lmdb& all) : lmdb(all) {}
-  // True where `index` is in another block than the last one.
+  // True if `index` is in another block than the last one.
   bool find(uint64_t index) {
     if (index >= first && index < end) return false;
     const LmdbSpot spot = lmdb_spot(lmdb.first_record, index);
@@ -94,13 +94,13 @@ struct LmdbNeighbours {
   uint32_t node = 0;            // of the first
 };
 
-// A key and the value behind it, row n of a batch.
+// A key and the value after it, as row n of a batch.
 inline void share_lmdb_pair(const BufferPtr& buffer, Text bytes, size_t key, size_t n,
                             std::span<const FieldPlace> to) {
   to[0].texts->set(n, buffer, bytes.first(key));
   to[1].texts->set(n, buffer, bytes.subspan(key));
 }
-// The same of the big value of a block.
+// The same for the big value of a block.
 inline void share_big_lmdb_value(const LmdbFile& file, uint64_t block, const BufferPtr& buffer, Text value,
                                  size_t n, std::span<const FieldPlace> to) {
   to[0].texts->set(n, file.keys, file.key_of(block));

@@ -23,7 +23,7 @@ std::string dims(const Datum& datum) {
          std::to_string(datum.width);
 }
 
-// Whether the sides of a raw image say how many bytes it has; products that overflow do not.
+// Whether the bytes of a raw image match its dimensions, without overflow.
 bool has_its_bytes(const Datum& datum) {
   const auto size = static_cast<int64_t>(datum.data.size());
   if (datum.height <= 0 || datum.width <= 0 || datum.height > size || datum.width > size / datum.height)
@@ -46,12 +46,12 @@ Tensor bgr_planes_to_rgb(const Datum& datum) {
 }
 
 Status check_raw(const Datum& datum, int64_t channels) {
-  if (datum.has_floats) return {Code::unavailable, "wants a Datum with bytes, got one with float_data"};
+  if (datum.has_floats) return {Code::unavailable, "expected a Datum with bytes, got one with float_data"};
   if (!has_its_bytes(datum))
-    return corrupt("wants as many bytes as the sides of a Datum say, " + dims(datum) + ", got " +
+    return corrupt("expected the bytes of a Datum of " + dims(datum) + ", got " +
                    std::to_string(datum.data.size()));
   if (datum.channels != channels)
-    return corrupt("wants " + std::to_string(channels) + " channels as the first has, got " +
+    return corrupt("expected " + std::to_string(channels) + " channels as in the first value, got " +
                    std::to_string(datum.channels));
   return {};
 }
@@ -92,8 +92,8 @@ Status read_datum(const Tensor& value, DatumKind kind, std::vector<Tensor>& fiel
   const auto message = value.view().bytes();
   HEADRACE_ASSIGN(const Datum datum, parse_datum(message));
   if (datum.encoded != (kind.form == DatumKind::encoded))
-    return corrupt(datum.encoded ? "wants raw pixels as the first value has, got an encoded image"
-                                 : "wants an encoded image as the first value has, got raw pixels");
+    return corrupt(datum.encoded ? "expected raw pixels as in the first value, got an encoded image"
+                                 : "expected an encoded image as in the first value, got raw pixels");
   if (!datum.encoded) HEADRACE_TRY(check_raw(datum, kind.channels));
   fields.resize(2);
   fields[1] = scalar(datum.label);

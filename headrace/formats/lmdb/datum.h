@@ -1,4 +1,4 @@
-// Caffe's Datum, the protobuf message that its LMDB files hold: an encoded image, or raw planes of u8 in BGR.
+// Caffe's Datum, the protobuf message in its LMDB files: an encoded image, or raw planes of uint8 in BGR.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,10 +14,10 @@ struct Datum {
   bool encoded = false, has_floats = false;
 };
 
-// Fields come in any order, unknown ones are skipped, the last of a kind counts.
+// Fields may come in any order; unknown ones are skipped, the last of a kind counts.
 Result<Datum> parse_datum(std::span<const std::byte> message);
 
-// What all values of a source must be, as the first one is.
+// The kind of the first value; all values of a source must have it.
 struct DatumKind {
   enum Form : uint32_t { none, encoded, raw };  // none: not a Datum
   uint32_t form = none;
@@ -26,7 +26,7 @@ struct DatumKind {
 };
 DatumKind datum_kind(std::span<const std::byte> message);
 
-// {"image", "label"}: the image's file as bytes, or u8 (height, width, channels) in RGB.
+// {"image", "label"}: the image's file as bytes, or uint8 (height, width, channels) in RGB.
 Schema datum_schema(DatumKind kind);
 // `value`: bytes; an encoded image shares them.
 Status read_datum(const Tensor& value, DatumKind kind, std::vector<Tensor>& fields);

@@ -7,7 +7,7 @@ namespace headrace {
 namespace {
 
 struct Head {
-  uint64_t page_size, size, blocks, tensors;  // tensors: bytes of what they are
+  uint64_t page_size, size, blocks, tensors;  // tensors: size of the packed TensorProtosKind
   DatumKind datum;
 };
 static_assert(std::has_unique_object_representations_v<Head> &&

@@ -1,9 +1,9 @@
 // The index of an LMDB file: its blocks in the order of the keys, found by walking the tree once.
 //
-// A block is a run of values inside one leaf page, one big value in pages of its own, or what was lost with a
+// A block is a run of values inside one leaf page, one big value in its own pages, or what was lost with a
 // damaged page: one record that cannot be read, however many there were. FileIndex::records are the blocks'
-// extents, which are in no order, and `extra` is the rest: where a block's records begin and the keys of big
-// values, so that reading one needs one read.
+// extents, in no order, and `extra` has the rest: where a block's records begin and the keys of big values,
+// so that reading a record takes one read.
 #pragma once
 #include <memory>
 #include <optional>
@@ -19,21 +19,21 @@ namespace headrace {
 struct LmdbBlock {
   enum Kind : uint16_t { run, big, lost };
   uint64_t first = 0;     // record of the file
-  uint64_t key = 0;       // of a big value: where its key begins in `keys`; of what is lost: why
+  uint64_t key = 0;       // position in `keys` of a big value's key; of a lost block: of the reason
   uint32_t node = 0;      // of a run: the first record's node
-  uint16_t key_size = 0;  // of a big value, and of why
+  uint16_t key_size = 0;  // of a big value's key, or of the reason
   uint16_t kind = run;
 };
 
 struct LmdbIndex {
-  uint64_t page_size = 0, size = 0;  // size: records in all
-  DatumKind datum;                   // what the first value is as a Datum
+  uint64_t page_size = 0, size = 0;  // size: number of all records
+  DatumKind datum;                   // kind of the first value as a Datum
   std::vector<LmdbBlock> blocks;
   std::string keys;
-  TensorProtosKind tensors = {};  // what the first value is as TensorProtos
+  TensorProtosKind tensors = {};  // kind of the first value as TensorProtos
 };
 
-// As FileIndex::extra has it. Back: nothing when it is not that of `blocks` blocks.
+// As FileIndex::extra. Unpacking gives nothing if it is not that of `blocks` blocks.
 std::string pack_lmdb(const LmdbIndex& index);
 std::optional<LmdbIndex> unpack_lmdb(std::string_view extra, size_t blocks);
 

@@ -1,4 +1,4 @@
-// LMDB: see README.md beside this file.
+// LMDB: see README.md.
 #include <algorithm>
 #include <optional>
 
@@ -16,13 +16,13 @@ Tensor bytes_at(const BufferPtr& buffer, size_t offset, size_t size) {
 
 class Values final : public Block {
  public:
-  // `at`: where in `bytes` the block's extent begins.
+  // `at`: offset of the block's extent in `bytes`.
   Values(std::shared_ptr<const Lmdb> lmdb, size_t file, uint64_t block, BufferPtr bytes, size_t at = 0)
       : lmdb_(std::move(lmdb)), file_(lmdb_->files[file]), block_(block), bytes_(std::move(bytes)), at_(at) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= file_.records_of(block_))
-      return invalid("lmdb: wants a row below " + std::to_string(file_.records_of(block_)) + ", got " +
+      return invalid("lmdb: expected a row below " + std::to_string(file_.records_of(block_)) + ", got " +
                      std::to_string(row));
     return is_big() ? big(fields) : small(row, fields);
   }
@@ -30,13 +30,13 @@ class Values final : public Block {
   bool are_bytes() const { return lmdb_->values == Lmdb::Values::bytes; }
   bool is_big() const { return file_.is_big(block_); }
   Result<LmdbPage> parse() const { return LmdbPage::parse(block_bytes(), page(), LmdbPage::Kind::leaf); }
-  // Key and value, as they are. False: get() says why. REQUIRES: are_bytes().
+  // Key and value as they are. False: get() gives the error. REQUIRES: are_bytes().
   bool put_big(size_t n, std::span<const FieldPlace> to) const {
     const auto value = lmdb_big_value(block_bytes(), page(), file_.page_size);
     if (value.ok()) share_big_lmdb_value(file_, block_, bytes_, *value, n, to);
     return value.ok();
   }
-  // The same of a row of a leaf, which parse() gave.
+  // The same for a row of the leaf from parse().
   bool put(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
     if (row >= file_.records_of(block_)) return false;
     const auto node = page.small_node(file_.blocks[block_].node + row);
@@ -60,7 +60,8 @@ class Values final : public Block {
   Status small(uint64_t row, std::vector<Tensor>& fields) const {
     HEADRACE_ASSIGN(const LmdbPage leaf, parse());
     HEADRACE_ASSIGN(const LmdbNode node, leaf.node(file_.blocks[block_].node + row));
-    if (node.is_big) return corrupt("wants a value inside its page as when it was indexed, got another page");
+    if (node.is_big)
+      return corrupt("expected a value inside its page as when it was indexed, got one in another page");
     const auto shared = [&](std::span<const std::byte> part) {
       return bytes_at(bytes_, static_cast<size_t>(part.data() - bytes_->data()), part.size());
     };
@@ -74,7 +75,7 @@ class Values final : public Block {
   size_t at_;
 };
 
-// Small values of any leaves, whose pages were read together.
+// Small values of any leaves whose pages were read together.
 class Pages final : public Block {
  public:
   struct Row {
@@ -85,14 +86,14 @@ class Pages final : public Block {
       : values_(std::move(values)), rows_(std::move(rows)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_.size())
-      return invalid("lmdb: wants a row below " + std::to_string(rows_.size()) + ", got " +
+      return invalid("lmdb: expected a row below " + std::to_string(rows_.size()) + ", got " +
                      std::to_string(row));
     return values_[rows_[row].values].get(rows_[row].row, fields);
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
     if (values_.empty() || !values_[0].are_bytes()) return put_each(*this, rows, to);
     std::optional<LmdbPage> page;
-    size_t of = 0;  // of which of `values_`
+    size_t of = 0;  // index into `values_` of `page`
     for (size_t n = 0; n < rows.size(); ++n) {
       if (rows[n] >= rows_.size()) return n;
       const Row& row = rows_[rows[n]];
@@ -227,7 +228,7 @@ class LmdbSource final : public Source {
 
 Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   auto unpacked = unpack_lmdb(index.extra, index.records.size());
-  if (!unpacked) return corrupt("'" + file.path + "': wants the index of an LMDB file");
+  if (!unpacked) return corrupt("'" + file.path + "': expected the index of an LMDB file");
   if (out.datum == DatumKind{}) out.datum = unpacked->datum;
   if (out.tensors.empty()) out.tensors = unpacked->tensors;
   out.first_record.push_back(out.first_record.back() + unpacked->size);
@@ -241,7 +242,7 @@ Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   return {};
 }
 
-// What values are, and the fields they make.
+// Sets how values are read, and the fields.
 Status choose(Lmdb& out, std::string_view values) {
   const bool is_empty = out.first_record.back() == 0;
   const TensorSpec bytes{DType::bytes, {kAny}};
@@ -249,14 +250,16 @@ Status choose(Lmdb& out, std::string_view values) {
   if (values == "datum") {
     if (out.datum.form == DatumKind::none && !is_empty)
       return corrupt(
-          "wants values that are a Datum with an encoded image or 1 or 3 planes of bytes, "
-          "the first is none");
+          "expected values that are a Datum with an encoded image or 1 or 3 planes of bytes, but the first "
+          "is "
+          "not");
     out.values = Lmdb::Values::datum;
     out.schema = datum_schema(out.datum);
   }
   if (values == "tensor_protos") {
     if (out.tensors.empty() && !is_empty)
-      return corrupt("wants values that are Caffe2's TensorProtos of numbers or strings, the first is none");
+      return corrupt(
+          "expected values that are Caffe2 TensorProtos of numbers or strings, but the first is not");
     out.values = Lmdb::Values::tensor_protos;
     out.schema = tensor_protos_schema(out.tensors);
   }
@@ -267,7 +270,7 @@ Result<SourcePtr> finish(const OpenRequest& request, std::vector<SourceFile> fil
                          std::vector<FileIndex> indexes) {
   HEADRACE_ASSIGN(const std::string values, request.text("values", "bytes"));
   if (values != "bytes" && values != "datum" && values != "tensor_protos")
-    return invalid("option 'values' wants \"bytes\", \"datum\" or \"tensor_protos\", got \"" + values + "\"");
+    return invalid("values must be \"bytes\", \"datum\" or \"tensor_protos\", got \"" + values + "\"");
   auto lmdb = std::make_shared<Lmdb>();
   lmdb->first_record = lmdb->first_block = {0};
   for (size_t i = 0; i < files.size(); ++i)
@@ -277,7 +280,7 @@ Result<SourcePtr> finish(const OpenRequest& request, std::vector<SourceFile> fil
                                                 request.path().left_out));
 }
 
-// Without the lock file that lies in the folder of a database.
+// Without the lock file in the folder of a database.
 std::vector<SourceFile> data_files(const Probe& probe) {
   std::vector<SourceFile> out = probe.files;
   std::erase_if(out, [](const SourceFile& file) {
@@ -301,12 +304,20 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "lmdb",
-    .doc = "LMDB databases: key and value in the order of the keys, or the images of Caffe and Caffe2; one "
-           "file or many.",
-    .options = {{"values", "str",
-                 "\"bytes\": fields key and value; \"datum\": Caffe's Datum, fields image and label; "
-                 "\"tensor_protos\": Caffe2's, fields image, label, box.",
-                 "bytes"}},
+    .doc = "LMDB databases, in the order of their keys; also the images of Caffe and Caffe2.",
+    .fields = "`key` and `value` (bytes). With `values=\"datum\"` (Caffe): `image` and `label` (int64 "
+              "scalar); the image is encoded bytes, or uint8 (height, width, 3) in RGB converted from raw "
+              "BGR planes, or uint8 (height, width, 1), depending on the first value. With "
+              "`values=\"tensor_protos\"` (Caffe2): `image`, `label` and, if present, `box`, as stored.",
+    .details = {"Lock files are neither created nor checked."},
+    .path = "The folder of a database, its data file, a pattern of data files, or a list.",
+    .options =
+        {{"values", "Literal[\"bytes\", \"datum\", \"tensor_protos\"]",
+          "How to parse values: \"bytes\" as they are, Caffe's \"datum\", or Caffe2's \"tensor_protos\".",
+          "bytes"}},
+    .raises = {{"CorruptSample", "the tree is damaged. The message has file, page and byte."},
+               {"NotImplementedError", "the database has several values per key, or named databases."}},
+    .example = "hr.read_lmdb(\"ilsvrc12_train_lmdb\", values=\"datum\")",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

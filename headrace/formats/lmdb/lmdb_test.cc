@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Pairs = LmdbMaker::Pairs;
 
 std::string text_of(const Tensor& field) {
@@ -100,21 +100,21 @@ TEST(Lmdb, AFolderIsItsDataFileAndSeveralAreOneSource) {
 TEST(Lmdb, TheLaterTransactionCounts) {
   std::string bytes = LmdbMaker().make({{"a", "1"}});
   EXPECT_EQ(failure(bytes), "opened");
-  LmdbMaker::put(bytes, 144, uint64_t{2});  // of page 0, which knows an empty tree
+  LmdbMaker::put(bytes, 144, uint64_t{2});  // of page 0, which has an empty tree
   MemoryStore store;
   store.add("x", bytes);
   EXPECT_EQ((*open_source(store, "x"))->size(), 0u);
 }
 
-// Damage of a file of three leaves below a root: metas 0 and 1, the big value 2, leaves 3 to 5, the root 6.
-class HostileLmdb : public testing::Test {
+// Damage in a file of three leaves below a root: metas 0 and 1, the big value 2, leaves 3 to 5, the root 6.
+class HostileLmdb : public ::testing::Test {
  protected:
   static std::string make() {
     Pairs pairs = {{"a", std::string(300, 'x')}};
     for (size_t i = 0; i < 12; ++i) pairs.emplace_back("k" + key(i), std::string(100, 'y'));
     return LmdbMaker().make(pairs);
   }
-  // Why it is not opened, or a record not read.
+  // The error of opening it or of reading a record.
   template <class T> std::string with(size_t at, T value) const {
     std::string out = bytes_;
     LmdbMaker::put(out, at, value);
@@ -136,49 +136,49 @@ TEST_F(HostileLmdb, OpensUndamaged) { EXPECT_EQ(failure(bytes_), "opened"); }
 
 TEST_F(HostileLmdb, Metas) {
   EXPECT_THAT(with(kMeta + 16, uint32_t{1}),
-              HasSubstr("lmdb: 'x': wants a meta page and its magic word (page 1 at byte 512)"));
-  EXPECT_THAT(with(kMeta + 20, uint32_t{999}), HasSubstr("wants LMDB's data version 1, got 999"));
+              HasSubstr("lmdb: 'x': expected a meta page with its magic word (page 1 at byte 512)"));
+  EXPECT_THAT(with(kMeta + 20, uint32_t{999}), HasSubstr("expected LMDB data version 1, got 999"));
   for (const uint32_t size : {0u, 511u, 1000u, 1u << 17})
-    EXPECT_THAT(with(40, size), HasSubstr("wants pages of 512 to 65536 bytes"));
+    EXPECT_THAT(with(40, size), HasSubstr("expected pages of 512 to 65536 bytes"));
   EXPECT_THAT(with(kMeta + 94, uint16_t{33}), HasSubstr("at most 32 levels, got 33"));
-  EXPECT_THAT(with(kMeta + 94, uint16_t{0}), HasSubstr("as many levels as its root says"));
-  EXPECT_THAT(with(kMeta + 120, uint64_t{14}), HasSubstr("wants 14 records, got 13"));
-  EXPECT_THAT(failure(bytes_.substr(0, 100)), HasSubstr("wants two meta pages"));
-  EXPECT_THAT(failure(bytes_.substr(0, 600)), HasSubstr("wants a second meta page"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{0}), HasSubstr("expected a tree depth that fits its root, got 0"));
+  EXPECT_THAT(with(kMeta + 120, uint64_t{14}), HasSubstr("expected 14 records, got 13"));
+  EXPECT_THAT(failure(bytes_.substr(0, 100)), HasSubstr("expected two meta pages"));
+  EXPECT_THAT(failure(bytes_.substr(0, 600)), HasSubstr("expected a second meta page"));
 }
 
 TEST_F(HostileLmdb, PageNumbers) {
   for (const uint64_t page : {uint64_t{1} << 20, ~uint64_t{1}, uint64_t{1} << 55})
-    EXPECT_THAT(with(kMeta + 128, page), HasSubstr("wants 512 bytes in a page up to"));
+    EXPECT_THAT(with(kMeta + 128, page), HasSubstr("expected 512 bytes in a page up to"));
   EXPECT_THAT(with(kMeta + 136, uint64_t{3}), HasSubstr("in a page up to 3 and inside the file"));
   EXPECT_THAT(failure(bytes_.substr(0, bytes_.size() - 1)),
-              HasSubstr("wants 512 bytes of page " + std::to_string(root_ / 512) +
-                        ", the file is too short: it has " + std::to_string(bytes_.size() - 1) +
-                        " bytes of " + std::to_string(bytes_.size() / 512) + " pages of 512"));
-  EXPECT_THAT(with(kMeta + 128, uint64_t{0}), HasSubstr("wants each page of the tree once"));
-  EXPECT_THAT(with(kLeaf, uint64_t{4}), HasSubstr("wants a page that says it is 3, got 4"));
+              HasSubstr("expected 512 bytes of page " + std::to_string(root_ / 512) +
+                        ", but the file is too short: it has " + std::to_string(bytes_.size() - 1) +
+                        " bytes for " + std::to_string(bytes_.size() / 512) + " pages of 512"));
+  EXPECT_THAT(with(kMeta + 128, uint64_t{0}), HasSubstr("expected each page of the tree once"));
+  EXPECT_THAT(with(kLeaf, uint64_t{4}), HasSubstr("expected the page number 3, got 4"));
 }
 
 TEST_F(HostileLmdb, PagesThatAreMetTwice) {
   uint16_t first = 0, second = 0;
   std::memcpy(&first, bytes_.data() + root_ + 16, 2), std::memcpy(&second, bytes_.data() + root_ + 18, 2);
   EXPECT_THAT(with(root_ + second, uint16_t{3}),
-              HasSubstr("wants each page of the tree once, got it again (page 3"));
+              HasSubstr("expected each page of the tree once, got one again (page 3"));
   EXPECT_THAT(with(root_ + first, static_cast<uint16_t>(root_ / 512)),
               HasSubstr("each page of the tree once"));
-  EXPECT_THAT(with(kMeta + 94, uint16_t{3}), HasSubstr("wants a branch page"));
-  EXPECT_THAT(with(kMeta + 94, uint16_t{1}), HasSubstr("wants a leaf page"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{3}), HasSubstr("expected the flags of a branch page"));
+  EXPECT_THAT(with(kMeta + 94, uint16_t{1}), HasSubstr("expected the flags of a leaf page"));
 }
 
 TEST_F(HostileLmdb, Nodes) {
   for (const uint16_t lower : {0, 15, 17, 514})
-    EXPECT_THAT(with(kLeaf + 12, lower), HasSubstr("wants pointers to nodes that end inside the page"));
+    EXPECT_THAT(with(kLeaf + 12, lower), HasSubstr("expected pointers to nodes that end inside the page"));
   for (const uint16_t pointer : {0, 16, 505, 512, 65535})
-    EXPECT_THAT(with(kLeaf + 16, pointer), HasSubstr("wants a node inside the page"));
+    EXPECT_THAT(with(kLeaf + 16, pointer), HasSubstr("expected a node inside the page"));
   uint16_t node = 0;
   std::memcpy(&node, bytes_.data() + kLeaf + 18, 2);  // the second, a value inside the page
-  EXPECT_THAT(with(kLeaf + node, uint32_t{0xffffffff}), HasSubstr("wants a node of"));
-  EXPECT_THAT(with(kLeaf + node + 6, uint16_t{0xffff}), HasSubstr("wants a node of"));
+  EXPECT_THAT(with(kLeaf + node, uint32_t{0xffffffff}), HasSubstr("expected a node of"));
+  EXPECT_THAT(with(kLeaf + node + 6, uint16_t{0xffff}), HasSubstr("expected a node of"));
 }
 
 TEST_F(HostileLmdb, BigValues) {
@@ -186,8 +186,9 @@ TEST_F(HostileLmdb, BigValues) {
   std::memcpy(&node, bytes_.data() + kLeaf + 16, 2);
   const size_t page = kLeaf + node + 8 + 1;
   for (const uint64_t number : {uint64_t{1} << 40, ~uint64_t{0}})
-    EXPECT_THAT(with(page, number), HasSubstr("wants 316 bytes in a page up to"));
-  EXPECT_THAT(with(kLeaf + node, uint32_t{0xffffffff}), HasSubstr("wants 4294967311 bytes in a page up to"));
+    EXPECT_THAT(with(page, number), HasSubstr("expected 316 bytes in a page up to"));
+  EXPECT_THAT(with(kLeaf + node, uint32_t{0xffffffff}),
+              HasSubstr("expected 4294967311 bytes in a page up to"));
   // Damage of one value costs that value only.
   for (const size_t at : {kBig, kBig + 10, kBig + 12}) {
     std::string damaged = bytes_;
@@ -205,13 +206,14 @@ TEST_F(HostileLmdb, WhatIsNotReadIsRefusedByName) {
   EXPECT_THAT(with(kMeta + 92, uint16_t{4}), HasSubstr("MDB_DUPSORT"));
   uint16_t node = 0;
   std::memcpy(&node, bytes_.data() + kLeaf + 18, 2);
-  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{4}), HasSubstr("wants one value a key"));
-  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}), HasSubstr("wants a value, got a database of 100 bytes"));
+  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{4}), HasSubstr("expected one value per key"));
+  EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}),
+              HasSubstr("expected a value, got a database of 100 bytes"));
   LmdbMaker::put(bytes_, kLeaf + node, uint32_t{48});
   EXPECT_THAT(with(kLeaf + node + 4, uint16_t{2}), HasSubstr("got the named database 'k000000' (node 1)"));
 }
 
-// What is read of a file, "?" where nothing is.
+// The keys of a file, "?" for records that cannot be read.
 std::vector<std::string> keys_of(const Source& source, Store& store) {
   std::vector<std::string> out;
   for (uint64_t i = 0; i < source.size(); ++i) {
@@ -235,7 +237,7 @@ TEST_F(HostileLmdb, ADamagedPageCostsItsOwnRecords) {
     const auto lost = static_cast<size_t>(std::ranges::find(keys, "?") - keys.begin());
     ASSERT_LT(lost, keys.size());
     EXPECT_EQ(sample_of(**source, lost, store),
-              "wants a leaf page, got 0: x, record " + std::to_string(lost) + " in page " +
+              "expected the flags of a leaf page, got 0: x, record " + std::to_string(lost) + " in page " +
                   std::to_string(page) + " at byte " + std::to_string(page * 512));
     EXPECT_EQ((*source)->metadata().find("damaged")->list()->size(), 1u);
     Extent extent;
@@ -258,14 +260,15 @@ TEST_F(HostileLmdb, ADamagedNodeCostsItsOwnRecord) {
   store.add("x", bytes_);
   whole[1] = "?";
   EXPECT_EQ(keys_of(**open_source(store, "x"), store), whole);
-  // Nodes that lie upon each other are no records.
+  // Nodes that overlap are not records.
   uint16_t node = 0;
   std::memcpy(&node, bytes_.data() + kLeaf + 16 + 4, 2);
   for (size_t i = 1; i < 4; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
   LmdbMaker::put(bytes_, kLeaf + 12, uint16_t{16 + 2 * 7});
   for (size_t i = 4; i < 7; ++i) LmdbMaker::put(bytes_, kLeaf + 16 + 2 * i, node);
   store.add("x", bytes_);
-  EXPECT_THAT(sample_of(**open_source(store, "x"), 0, store), HasSubstr("wants nodes that do not overlap"));
+  EXPECT_THAT(sample_of(**open_source(store, "x"), 0, store),
+              HasSubstr("expected nodes that do not overlap"));
 }
 
 TEST(Lmdb, ADamagedBranchCostsWhatHangsOnIt) {
@@ -323,7 +326,7 @@ TEST(LmdbDatum, EncodedImagesAreSharedAndLabelsSigned) {
                                    {"1", datum_bytes(0, 0, 0, std::string(900, 'j'), 1 << 20, true)}}));
   const auto source = open_datum(store);
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: int64 ()");
   const auto first = read_sample(**source, 0, store), second = read_sample(**source, 1, store);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(text_of((*first)[0]), "jpeg");
@@ -337,7 +340,7 @@ TEST(LmdbDatum, RawPlanesOfBgrBecomeRgb) {
   store.add("x", LmdbMaker().make({{"0", datum_bytes(3, 1, 2, "bBgGrR", 7, false)}}));
   const auto source = open_datum(store);
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: u8 (?, ?, 3), label: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: uint8 (?, ?, 3), label: int64 ()");
   const auto fields = read_sample(**source, 0, store);
   ASSERT_TRUE(fields.ok()) << fields.status().text();
   EXPECT_EQ((*fields)[0].view().shape, (Shape{1, 2, 3}));
@@ -360,17 +363,17 @@ TEST(LmdbDatum, OneKindASource) {
                                    {"7", std::string(1, '\x28') + std::string(10, '\xff') + "\x01"}}));
   const auto source = open_datum(store);
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_THAT(sample_of(**source, 1, store), HasSubstr("wants raw pixels as the first value has"));
-  EXPECT_THAT(sample_of(**source, 2, store), HasSubstr("wants 3 channels as the first has, got 1"));
+  EXPECT_THAT(sample_of(**source, 1, store), HasSubstr("expected raw pixels as in the first value"));
+  EXPECT_THAT(sample_of(**source, 2, store), HasSubstr("expected 3 channels as in the first value, got 1"));
   for (const uint64_t i : {3, 4, 5})
-    EXPECT_THAT(sample_of(**source, i, store), HasSubstr("wants as many bytes as the sides")) << i;
+    EXPECT_THAT(sample_of(**source, i, store), HasSubstr("expected the bytes of a Datum of")) << i;
   EXPECT_THAT(sample_of(**source, 6, store),
-              HasSubstr("there is not a field that ends inside the message at byte 2"));
+              HasSubstr("at byte 2 there is not a field that ends inside the message"));
   EXPECT_THAT(sample_of(**source, 7, store),
-              HasSubstr("there is not a number of at most ten bytes at byte 11"));
+              HasSubstr("at byte 11 there is not a number of at most ten bytes"));
   MemoryStore none;
   none.add("x", LmdbMaker().make({{"0", "no datum"}}));
-  EXPECT_THAT(std::string(open_datum(none).status().text()), HasSubstr("the first is none"));
+  EXPECT_THAT(std::string(open_datum(none).status().text()), HasSubstr("but the first is not"));
 }
 
 std::string wire(int number, const std::string& bytes) {
@@ -395,17 +398,18 @@ TEST(LmdbTensorProtos, ImageLabelAndBoxAreFields) {
   options.set("values", "tensor_protos");
   const auto source = open_source(store, "x", "", options);
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: u8 (?, ?, ?), label: i32 (), box: f32 (?)");
+  EXPECT_EQ((*source)->schema().text(), "image: uint8 (?, ?, ?), label: int32 (), box: float32 (?)");
   const auto fields = read_sample(**source, 0, store);
   ASSERT_TRUE(fields.ok()) << fields.status().text();
   EXPECT_EQ((*fields)[0].shape, (Shape{1, 2, 3}));
   EXPECT_EQ(text_of((*fields)[0]), "rgbRGB");
   EXPECT_EQ(*(*fields)[1].view().as<int32_t>(), 7);
   EXPECT_EQ((*fields)[2].view().as<float>()[1], 2);
-  EXPECT_THAT(sample_of(**source, 1, store), HasSubstr("wants 3 tensors as the first value has, got 2"));
+  EXPECT_THAT(sample_of(**source, 1, store), HasSubstr("expected 3 tensors as in the first value, got 2"));
   EXPECT_THAT(sample_of(**source, 2, store),
-              HasSubstr("image: wants u8 (?, ?, ?) as the first value has, got i32 ()"));
-  EXPECT_THAT(sample_of(**source, 3, store), HasSubstr("image: wants 729 bytes for shape (9, 9, 9), got 1"));
+              HasSubstr("image: expected uint8 (?, ?, ?) as in the first value, got int32 ()"));
+  EXPECT_THAT(sample_of(**source, 3, store),
+              HasSubstr("image: expected 729 bytes for shape (9, 9, 9), got 1"));
   EXPECT_NE((*source)->fingerprint(), (*open_source(store, "x"))->fingerprint());
 }
 
@@ -417,12 +421,12 @@ TEST(LmdbTensorProtos, EncodedImagesAreBytes) {
   options.set("values", "tensor_protos");
   const auto source = open_source(store, "x", "", options);
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: i32 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: int32 ()");
   EXPECT_EQ(text_of((*read_sample(**source, 0, store))[0]), "jpeg");
   MemoryStore none;
   none.add("x", LmdbMaker().make({{"0", "no tensors"}}));
   EXPECT_THAT(std::string(open_source(none, "x", "", options).status().text()),
-              HasSubstr("the first is none"));
+              HasSubstr("but the first is not"));
 }
 
 }  // namespace

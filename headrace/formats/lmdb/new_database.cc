@@ -14,18 +14,18 @@
 namespace headrace {
 namespace {
 
-// Pages that one record may take beside those of its value: copies of those from the root to its leaf, and as
-// many again where all of them split.
+// Pages that one record may take besides those of its value: copies of the pages from the root to its leaf,
+// and as many again if all of them split.
 constexpr uint64_t kPagesOfTree = 16;
-// Of one transaction, which lies in memory until it is committed. LMDB keeps account of 131071.
+// Of one transaction, which stays in memory until it is committed. LMDB tracks at most 131071.
 constexpr uint64_t kTransactionPages = uint64_t{1} << 16;
 constexpr uint64_t kTransactionBytes = uint64_t{32} << 20;  // of values
-constexpr size_t kProbe = size_t{64} << 10;                 // more than may be left where a write ended early
-constexpr uint64_t kCommitPages = 1024;                     // for what a commit writes of its own
+constexpr size_t kProbe = size_t{64} << 10;                 // more than may be free where a write ended early
+constexpr uint64_t kCommitPages = 1024;                     // for the pages that a commit itself writes
 
 }  // namespace
 
-// LMDB opens what is there, and says of an empty file that it is new.
+// LMDB opens an existing file, and treats an empty one as new.
 Result<std::unique_ptr<NewDatabase>> NewDatabase::make(const std::string& path, Layout layout) {
   if (layout == Layout::file) {
     HEADRACE_ASSIGN(const auto file, AppendedFile::make(path));
@@ -46,7 +46,7 @@ NewDatabase::~NewDatabase() {
 
 Status NewDatabase::check(int failed) const {
   if (failed == 0) return {};
-  // Of a write that the system did in part LMDB says EIO and not why: the next one is told.
+  // For a partial write LMDB reports EIO without the reason; the next write gives it.
   if (failed == EIO) HEADRACE_TRY(append_lasting(file_, std::vector<std::byte>(kProbe)));
   const int of_system = failed > 0 ? failed : 0;  // LMDB's own are negative
   return Status(Code::io, "cannot write '" + path_ + "': " + mdb_strerror(failed)).refused(of_system, path_);
@@ -62,8 +62,8 @@ Status NewDatabase::open(Layout layout) {
   return begin(0);
 }
 
-// A transaction of at least so many pages. The map is made large enough for them first: so nobody needs to
-// know how large the whole will be, and it is never full, which would cost what was not committed.
+// Begins a transaction of at least `pages` pages. The map is first made large enough for them, so the final
+// size need not be known and the map is never full, which would lose what was not committed.
 Status NewDatabase::begin(uint64_t pages) {
   pages_left_ = std::max(pages, kTransactionPages), waiting_ = 0;
   MDB_envinfo info;
@@ -95,7 +95,7 @@ Result<std::span<std::byte>> NewDatabase::add(std::span<const std::byte> key, ui
   const bool is_last = std::ranges::lexicographical_compare(last_, key);
   const unsigned place = is_last ? MDB_APPEND : MDB_NOOVERWRITE;
   const int failed = mdb_cursor_put(cursor_, &name, &value, MDB_RESERVE | place);
-  if (failed == MDB_KEYEXIST) return invalid("wants every key once, got one again");
+  if (failed == MDB_KEYEXIST) return invalid("expected each key once, got one again");
   HEADRACE_TRY(check(failed));
   if (is_last) last_.assign(key.begin(), key.end());
   return std::span(static_cast<std::byte*>(value.mv_data), size);

@@ -1,4 +1,4 @@
-// An LMDB database in the making, through liblmdb. One thread; no lock file, nothing of it is fsynced.
+// Writes a new LMDB database through liblmdb. One thread; no lock file, no fsync.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -28,11 +28,11 @@ class NewDatabase {
   NewDatabase(const NewDatabase&) = delete;
   NewDatabase& operator=(const NewDatabase&) = delete;
 
-  // Memory for a value of `size` bytes under `key`, to be filled before the next call. Quickest when keys
-  // come in their order, by bytes. A key that is there already is an error and changes nothing. REQUIRES: 1
-  // to kMostLmdbKey bytes of key, at most kMostLmdbValue of value.
+  // Memory for a value of `size` bytes under `key`, to be filled before the next call. Fastest when keys come
+  // in byte order. A key that exists is an error and changes nothing. REQUIRES: 1 to kMostLmdbKey bytes of
+  // key, at most kMostLmdbValue of value.
   Result<std::span<std::byte>> add(std::span<const std::byte> key, uint64_t size);
-  // Every byte is with the system. Once, at the end.
+  // Passes every byte to the system. Once, at the end.
   Status finish();
 
  private:

@@ -11,15 +11,15 @@ namespace {
 constexpr uint32_t kMagic = 0xbeefc0de, kVersion = 1;
 enum PageFlag : uint16_t { kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kLeaf2 = 0x20 };
 enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
-constexpr uint64_t kNamedDatabase = 48;  // bytes of the value that tells of one
+constexpr uint64_t kNamedDatabase = 48;  // bytes of the value that describes one
 
-Status wants(const std::string& what, uint64_t got) {
-  return corrupt("wants " + what + ", got " + std::to_string(got));
+Status expected(const std::string& what, uint64_t got) {
+  return corrupt("expected " + what + ", got " + std::to_string(got));
 }
 
 Status check_number(std::span<const std::byte> page, uint64_t number) {
   const auto got = load<uint64_t>(page, 0);
-  return got == number ? Status() : wants("a page that says it is " + std::to_string(number), got);
+  return got == number ? Status() : expected("the page number " + std::to_string(number), got);
 }
 
 }  // namespace
@@ -30,12 +30,12 @@ bool is_lmdb(std::span<const std::byte> head) {
 }
 
 Result<LmdbMeta> lmdb_meta(std::span<const std::byte> page, uint64_t number) {
-  if (page.size() < kLmdbMetaBytes) return wants("a meta page of at least 152 bytes", page.size());
+  if (page.size() < kLmdbMetaBytes) return expected("a meta page of at least 152 bytes", page.size());
   HEADRACE_TRY(check_number(page, number));
   if ((load<uint16_t>(page, 10) & kMeta) == 0 || load<uint32_t>(page, 16) != kMagic)
-    return corrupt("wants a meta page and its magic word");
+    return corrupt("expected a meta page with its magic word");
   if (const auto version = load<uint32_t>(page, 20); version != kVersion)
-    return wants("LMDB's data version 1", version);
+    return expected("LMDB data version 1", version);
   LmdbMeta out;
   out.page_size = load<uint32_t>(page, 40);
   out.flags = load<uint16_t>(page, 92);
@@ -45,25 +45,25 @@ Result<LmdbMeta> lmdb_meta(std::span<const std::byte> page, uint64_t number) {
   out.last_page = load<uint64_t>(page, 136);
   out.transaction = load<uint64_t>(page, 144);
   if (number == 0 && (out.page_size < 512 || out.page_size > 65536 || (out.page_size & (out.page_size - 1))))
-    return wants("pages of 512 to 65536 bytes", out.page_size);
-  if (out.depth > kMostLmdbDepth) return wants("a tree of at most 32 levels", out.depth);
+    return expected("pages of 512 to 65536 bytes", out.page_size);
+  if (out.depth > kMostLmdbDepth) return expected("a tree of at most 32 levels", out.depth);
   return out;
 }
 
 Result<LmdbPage> LmdbPage::parse(std::span<const std::byte> bytes, uint64_t number, Kind kind) {
-  if (bytes.size() < kLmdbPageHeader) return wants("a page of at least 16 bytes", bytes.size());
+  if (bytes.size() < kLmdbPageHeader) return expected("a page of at least 16 bytes", bytes.size());
   HEADRACE_TRY(check_number(bytes, number));
   const auto flags = load<uint16_t>(bytes, 10);
   const uint16_t tree = flags & (kBranch | kLeaf | kOverflow | kMeta | kLeaf2);
   if (tree != (kind == Kind::branch ? kBranch : kLeaf))
-    return wants(kind == Kind::branch ? "a branch page" : "a leaf page", flags);
+    return expected(kind == Kind::branch ? "the flags of a branch page" : "the flags of a leaf page", flags);
   const auto lower = load_once<uint16_t>(bytes, 12);
   if (lower < kLmdbPageHeader || lower > bytes.size() || lower % 2 != 0)
-    return wants("pointers to nodes that end inside the page", lower);
-  // Nodes lie behind their pointers, and no page is without one.
+    return expected("pointers to nodes that end inside the page", lower);
+  // Nodes follow their pointers, and every page has one.
   const auto upper = load_once<uint16_t>(bytes, 14);
   if (lower == kLmdbPageHeader || lower > upper || upper > bytes.size())
-    return wants("nodes behind their pointers, which end at " + std::to_string(lower), upper);
+    return expected("nodes after their pointers, which end at " + std::to_string(lower), upper);
   return LmdbPage(bytes, (lower - kLmdbPageHeader) / 2);
 }
 
@@ -75,10 +75,10 @@ bool LmdbPage::has_all_nodes() const {
 }
 
 Result<std::span<const std::byte>> LmdbPage::node_bytes(size_t i) const {
-  if (i >= nodes_) return wants("a node below " + std::to_string(nodes_), i);
+  if (i >= nodes_) return expected("a node below " + std::to_string(nodes_), i);
   const auto begin = load<uint16_t>(bytes_, kLmdbPageHeader + 2 * i);
   if (begin < kLmdbPageHeader + 2 * nodes_ || bytes_.size() < begin + kNodeHeader)
-    return wants("a node inside the page", begin);
+    return expected("a node inside the page", begin);
   return bytes_.subspan(begin);
 }
 
@@ -96,15 +96,15 @@ Result<LmdbNode> LmdbPage::node(size_t i) const {
   out.is_big = flags & kBigData;
   const uint64_t room = node.size() - kNodeHeader, value = out.is_big ? sizeof(uint64_t) : out.size;
   if (key > room || value > room - key)
-    return wants("a node of " + std::to_string(room) + " bytes at most", key + value);
+    return expected("a node of at most " + std::to_string(room) + " bytes", key + value);
   out.key = node.subspan(kNodeHeader, key);
-  if (flags & kDupData) return corrupt("wants one value a key, as the meta page says, got several");
+  if (flags & kDupData) return corrupt("expected one value per key, as the meta page states, got several");
   if (flags == kSubData && out.size == kNamedDatabase)
-    return Status(Code::unavailable, "wants records in the main database, got the named database '" +
+    return Status(Code::unavailable, "expected records in the main database, got the named database '" +
                                          std::string(reinterpret_cast<const char*>(out.key.data()), key) +
                                          "'");
   if (flags & kSubData)
-    return corrupt("wants a value, got a database of " + std::to_string(out.size) + " bytes");
+    return corrupt("expected a value, got a database of " + std::to_string(out.size) + " bytes");
   if (out.is_big)
     out.page = load<uint64_t>(node, kNodeHeader + key);
   else
@@ -120,12 +120,12 @@ void LmdbPage::expect(size_t i) const {
 
 Result<std::span<const std::byte>> lmdb_big_value(std::span<const std::byte> bytes, uint64_t number,
                                                   uint64_t page_size) {
-  if (bytes.size() < kLmdbPageHeader) return wants("a page of at least 16 bytes", bytes.size());
+  if (bytes.size() < kLmdbPageHeader) return expected("a page of at least 16 bytes", bytes.size());
   HEADRACE_TRY(check_number(bytes, number));
   if (const auto flags = load<uint16_t>(bytes, 10); (flags & kOverflow) == 0)
-    return wants("an overflow page", flags);
+    return expected("the flags of an overflow page", flags);
   if (const auto pages = load_once<uint32_t>(bytes, 12); pages * page_size < bytes.size())
-    return wants(std::to_string(bytes.size() - kLmdbPageHeader) + " bytes in overflow pages", pages);
+    return expected("overflow pages for " + std::to_string(bytes.size() - kLmdbPageHeader) + " bytes", pages);
   return bytes.subspan(kLmdbPageHeader);
 }
 

@@ -9,13 +9,13 @@
 namespace headrace {
 namespace {
 
-// How many from the first on, whose page is at hand, are neighbours in it.
+// The number of indices at the front that are neighbours in the current page.
 size_t in_one_page(std::span<const uint64_t> indices, const LmdbNeighbours& near) {
   return num_consecutive(indices.first(std::min<uint64_t>(near.end - indices[0], indices.size())));
 }
 
-// The page behind this one, if it is wanted next, most likely: the processor is told of it little by little,
-// or would begin with it when it is wanted.
+// The page after this one if it is probably next: it is prefetched little by little, otherwise its loads
+// would only start when it is used.
 Text next_page(const LmdbNeighbours& near, Text page) {
   const std::vector<RecordExtent>& extents = near.lmdb.files[near.file].extents;
   const bool is_behind = near.block + 1 < extents.size() &&
@@ -23,7 +23,7 @@ Text next_page(const LmdbNeighbours& near, Text page) {
   return is_behind ? Text(page.data() + page.size(), page.size()) : Text();
 }
 
-// How many of `count` neighbours, as rows n, n + 1 … of a batch.
+// Puts `count` neighbours as rows n, n + 1 … of a batch; returns how many were put.
 size_t put_page(const LmdbNeighbours& near, uint64_t index, size_t count, MappedBytes& mapped, size_t n,
                 std::span<const FieldPlace> to) {
   const LmdbFile& file = near.lmdb.files[near.file];
@@ -46,14 +46,14 @@ size_t put_page(const LmdbNeighbours& near, uint64_t index, size_t count, Mapped
   return count;
 }
 
-// A node of a page that is mapped, or a big value. The processor waits for each of the three places in
-// memory that lead to a record, unless it is told of many records at once where they are.
+// A node of a mapped page, or a big value. Three places in memory lead to a record, and the processor waits
+// for each of them unless they are prefetched for many records at once.
 constexpr size_t kNodesAtOnce = 16;
 struct MappedNode {
   const LmdbFile* file = nullptr;
   uint64_t block = 0, node = 0;
   std::span<const std::byte> bytes;  // of the block
-  std::optional<LmdbPage> page;      // of a node; nothing where there is none
+  std::optional<LmdbPage> page;      // of a node, if it could be parsed
   bool is_big() const { return file->is_big(block); }
   uint64_t number() const { return file->page_of(block); }
 };
@@ -105,7 +105,7 @@ bool put_node(const MappedNode& from, MappedBytes& mapped, size_t n, std::span<c
 
 size_t put_lmdb_pairs(const Lmdb& lmdb, std::span<const uint64_t> indices, MappedBytes& mapped,
                       std::span<const FieldPlace> to) {
-  constexpr size_t kFew = 4;  // where so many lie in a page, there is no need to look for others meanwhile
+  constexpr size_t kFew = 4;  // with that many in one page, prefetching others is not needed
   LmdbNeighbours near(lmdb);
   std::array<MappedNode, kNodesAtOnce> some;
   for (size_t n = 0; n < indices.size();) {

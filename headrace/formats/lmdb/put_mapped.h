@@ -1,4 +1,4 @@
-// Keys and values straight out of mapped files: small ones are a fortieth of their page, so they alone are
+// Keys and values straight from mapped files: small ones are a fortieth of their page, so only they are
 // copied.
 #pragma once
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// As Source::put_mapped(). REQUIRES: values are bytes.
+// See Source::put_mapped(). REQUIRES: values are bytes.
 size_t put_lmdb_pairs(const Lmdb& lmdb, std::span<const uint64_t> indices, MappedBytes& mapped,
                       std::span<const FieldPlace> to);
 

@@ -49,7 +49,7 @@ Status each_number(std::span<const std::byte> message, uint64_t number, size_t w
       HEADRACE_TRY(numbers.status(kMessage));
       continue;
     }
-    if (field.bytes.size() % width != 0) return corrupt("wants packed numbers of one width");
+    if (field.bytes.size() % width != 0) return corrupt("expected packed numbers of one width");
     for (size_t at = 0; at < field.bytes.size(); at += width) {
       uint64_t value = 0;
       std::memcpy(&value, field.bytes.data() + at, width);
@@ -67,7 +67,7 @@ Result<TensorProto> parse_one(std::span<const std::byte> message) {
     too_many = too_many || out.dims.size() == static_cast<size_t>(kMaxRank) || dim > uint64_t{1} << 62;
     if (!too_many) out.dims.push_back(static_cast<int64_t>(dim));
   }));
-  if (too_many) return corrupt("wants a tensor of at most 8 dimensions that are not negative");
+  if (too_many) return corrupt("expected a tensor of at most 8 dimensions that are not negative");
   WireReader reader(message, message.data());
   for (WireField field; reader.next(field);) {
     if (field.number == 2 && field.wire == Wire::varint) out.type = field.value;
@@ -81,7 +81,7 @@ Result<std::vector<TensorProto>> parse_all(std::span<const std::byte> message) {
   WireReader reader(message, message.data());
   for (WireField field; reader.next(field);) {
     if (!field.is_bytes(1)) continue;
-    if (out.size() == kMostTensors) return corrupt("wants at most 64 tensors");
+    if (out.size() == kMostTensors) return corrupt("expected at most 64 tensors");
     HEADRACE_ASSIGN(TensorProto one, parse_one(field.bytes));
     out.push_back(std::move(one));
   }
@@ -105,13 +105,13 @@ Result<Tensor> numbers_of(const TensorProto& proto, const Type& type, const Shap
   const size_t width = type.dtype == DType::f32 ? 4 : type.dtype == DType::f64 ? 8 : 0;
   HEADRACE_TRY(each_number(proto.message, type.field, width, [&](uint64_t) { ++count; }));
   if (count != static_cast<uint64_t>(shape.count()))
-    return corrupt("wants " + std::to_string(shape.count()) + " values for shape " + shape.text() + ", got " +
-                   std::to_string(count));
+    return corrupt("expected " + std::to_string(shape.count()) + " values for shape " + shape.text() +
+                   ", got " + std::to_string(count));
   const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(shape.size_bytes(type.dtype), 1));
   std::byte* at = out->mutable_data();
   const size_t size = size_of(type.dtype);
   HEADRACE_TRY(each_number(proto.message, type.field, width, [&](uint64_t bits) {
-    std::memcpy(at, &bits, size);  // of a varint, the low bytes
+    std::memcpy(at, &bits, size);  // the low bytes of a varint
     at += size;
   }));
   return Tensor{out, 0, type.dtype, shape, nullptr};
@@ -123,15 +123,15 @@ Result<Tensor> tensor_of(const Tensor& value, const TensorProto& proto, const Te
     return Status(Code::unavailable, "tensors of type " + std::to_string(proto.type) + " are not supported");
   const TensorSpec spec = spec_of(proto, type->dtype);
   if (spec != wanted)
-    return corrupt("wants " + wanted.text() + " as the first value has, got " + spec.text());
+    return corrupt("expected " + wanted.text() + " as in the first value, got " + spec.text());
   const Shape shape = spec.shape.rank() == 0 ? Shape() : Shape(proto.dims);
   if (type->dtype != DType::bytes && type->dtype != DType::u8) return numbers_of(proto, *type, shape);
   if (proto.runs_of_bytes != 1)
-    return corrupt("wants one run of bytes in a tensor, got " + std::to_string(proto.runs_of_bytes));
+    return corrupt("expected one run of bytes in a tensor, got " + std::to_string(proto.runs_of_bytes));
   const auto size = static_cast<int64_t>(proto.bytes.size());
   if (type->dtype == DType::u8 && size != shape.count())
-    return corrupt("wants " + std::to_string(shape.count()) + " bytes for shape " + shape.text() + ", got " +
-                   std::to_string(size));
+    return corrupt("expected " + std::to_string(shape.count()) + " bytes for shape " + shape.text() +
+                   ", got " + std::to_string(size));
   const auto offset = static_cast<size_t>(proto.bytes.data() - value.view().data);
   return Tensor{value.buffer, value.offset + offset, type->dtype,
                 type->dtype == DType::u8 ? shape : Shape{size}, nullptr};
@@ -159,7 +159,7 @@ TensorProtosKind tensor_protos_kind(std::span<const std::byte> message) {
 std::string pack_tensor_protos(const TensorProtosKind& kind) {
   std::string out;
   for (const TensorSpec& spec : kind)
-    out += std::string(dtype_name(spec.dtype)) + ' ' + std::to_string(spec.shape.rank()) + ';';
+    out += std::string(short_name(spec.dtype)) + ' ' + std::to_string(spec.shape.rank()) + ';';
   return out;
 }
 
@@ -186,7 +186,7 @@ Schema tensor_protos_schema(const TensorProtosKind& kind) {
 Status read_tensor_protos(const Tensor& value, const TensorProtosKind& kind, std::vector<Tensor>& fields) {
   HEADRACE_ASSIGN(const std::vector<TensorProto> protos, parse_all(value.view().bytes()));
   if (protos.size() != kind.size())
-    return corrupt("wants " + std::to_string(kind.size()) + " tensors as the first value has, got " +
+    return corrupt("expected " + std::to_string(kind.size()) + " tensors as in the first value, got " +
                    std::to_string(protos.size()));
   fields.resize(kind.size());
   for (size_t i = 0; i < kind.size(); ++i) {

@@ -1,4 +1,4 @@
-// Makes LMDB files in memory, for tests and fuzz seeds: as LMDB has them after one transaction.
+// Makes LMDB files in memory, for tests and fuzz seeds: as LMDB leaves them after one transaction.
 #pragma once
 #include <cstring>
 #include <string>
@@ -65,7 +65,7 @@ class LmdbMaker {
     return {key, node(size, 1, key, std::string(reinterpret_cast<const char*>(&page), 8))};
   }
 
-  // Pages of these nodes; back: a node of a branch for each.
+  // Writes pages of these nodes; returns a branch node for each.
   std::vector<Node> write_level(const std::vector<Node>& nodes, uint16_t flags) {
     std::vector<Node> out;
     size_t lower = 0, upper = 0;

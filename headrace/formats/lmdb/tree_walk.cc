@@ -8,10 +8,10 @@ namespace {
 
 constexpr size_t kMostAsked = 256;                       // pages in a step
 constexpr size_t kMostLost = 1000;                       // damaged pages of a file
-constexpr uint64_t kMostFirstValue = uint64_t{1} << 28;  // a larger one is no Datum
+constexpr uint64_t kMostFirstValue = uint64_t{1} << 28;  // a larger one is not a Datum
 
-// The tree a level at a time, so that many pages are asked for at once; a level's pages are in the order of
-// their keys. A page that is damaged costs what hangs on it, which stays in its place as one that is lost.
+// Walks the tree level by level, so that many pages are read at once; a level's pages are in the order of
+// their keys. A damaged page loses everything below it, for which one lost block takes its place.
 class Walk final : public Opening<FileIndex> {
  public:
   explicit Walk(SourceFile file) : file_(std::move(file)) {}
@@ -29,7 +29,7 @@ class Walk final : public Opening<FileIndex> {
 
  private:
   enum class Stage : uint8_t { begin, first_meta, second_meta, tree, first_value };
-  // A page of the tree, or why there is none.
+  // A page of the tree, or its damage.
   struct Child {
     uint64_t page = 0;
     std::string damage = {};
@@ -37,7 +37,7 @@ class Walk final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> begin() {
     if (file_.size < kLmdbMetaBytes)
-      return corrupt("wants two meta pages, got a file of " + std::to_string(file_.size) + " bytes");
+      return corrupt("expected two meta pages, got a file of " + std::to_string(file_.size) + " bytes");
     stage_ = Stage::first_meta;
     return Step<FileIndex>(std::vector<Extent>{{0, 0, kLmdbMetaBytes}});
   }
@@ -48,24 +48,24 @@ class Walk final : public Opening<FileIndex> {
     meta_ = *meta;
     page_size_ = meta_.page_size;
     if (file_.size < page_size_ + kLmdbMetaBytes)
-      return at_page(corrupt("wants a second meta page, the file ends"), 1);
+      return at_page(corrupt("expected a second meta page, but the file ends"), 1);
     stage_ = Stage::second_meta;
     return Step<FileIndex>(std::vector<Extent>{{0, page_size_, kLmdbMetaBytes}});
   }
 
-  // That of the later transaction; a writer makes them in turn.
+  // Takes that of the later transaction; a writer alternates between the two.
   Status choose_meta(std::span<const std::byte> second) {
     const auto meta = lmdb_meta(second, 1);
     if (!meta.ok()) return at_page(meta.status(), 1);
     if (meta->transaction > meta_.transaction) meta_ = *meta;
     constexpr uint16_t kDupSort = 4;
     if (meta_.flags & kDupSort)
-      return {Code::unavailable, "wants a database of one value a key, got one made with MDB_DUPSORT"};
+      return {Code::unavailable, "expected a database with one value per key, got one made with MDB_DUPSORT"};
     visited_.resize(file_.size / page_size_);
     out_.page_size = page_size_;
     if (meta_.root != kNoLmdbPage) level_ = {{meta_.root}};
     if (level_.empty() != (meta_.depth == 0))
-      return corrupt("wants a tree with as many levels as its root says, got " + std::to_string(meta_.depth));
+      return corrupt("expected a tree depth that fits its root, got " + std::to_string(meta_.depth));
     depth_ = 1;
     stage_ = Stage::tree;
     return {};
@@ -84,14 +84,15 @@ class Walk final : public Opening<FileIndex> {
     return Step<FileIndex>(std::vector<Extent>{{0, first_.offset, first_.length}});
   }
 
-  // How many records are lost is known of all damaged pages together only.
+  // The number of lost records is only known for all damaged pages together.
   Status check_count() const {
     if (lost_ > 0 && lost_ == out_.size) return first_damage_;
     if (lost_pages_ == 0 ? out_.size == meta_.entries : out_.size - lost_pages_ <= meta_.entries) return {};
-    return corrupt("wants " + std::to_string(meta_.entries) + " records, got " + std::to_string(out_.size));
+    return corrupt("expected " + std::to_string(meta_.entries) + " records, got " +
+                   std::to_string(out_.size));
   }
 
-  // The next pages of the level. Neighbours in the file are one extent.
+  // Requests the next pages of the level. Neighbours in the file are one extent.
   Result<Step<FileIndex>> ask() {
     std::vector<Extent> extents;
     asked_ = std::min(level_.size() - next_, kMostAsked);
@@ -114,12 +115,12 @@ class Walk final : public Opening<FileIndex> {
     if (const Status status = check_place(child.page, page_size_); !status.ok())
       return note_damage(child, status);
     if (child.page < 2 || visited_[child.page])
-      return at_page(corrupt("wants each page of the tree once, got it again"), child.page);
+      return at_page(corrupt("expected each page of the tree once, got one again"), child.page);
     visited_[child.page] = true;
     return {};
   }
 
-  // Where a file has no end of them, it is another file.
+  // A file with too many damaged pages is refused.
   Status note_damage(Child& child, const Status& status) {
     if (status.code() != Code::corrupt || ++lost_pages_ > kMostLost) return at_page(status, child.page);
     if (first_damage_.ok()) first_damage_ = at_page(status, child.page);
@@ -133,10 +134,10 @@ class Walk final : public Opening<FileIndex> {
       return {};
     const uint64_t pages = meta_.last_page + 1;
     if (page < pages && file_.size / page_size_ < pages)
-      return corrupt("wants " + std::to_string(length) + " bytes of page " + std::to_string(page) +
-                     ", the file is too short: it has " + std::to_string(file_.size) + " bytes of " +
+      return corrupt("expected " + std::to_string(length) + " bytes of page " + std::to_string(page) +
+                     ", but the file is too short: it has " + std::to_string(file_.size) + " bytes for " +
                      std::to_string(pages) + " pages of " + std::to_string(page_size_));
-    return corrupt("wants " + std::to_string(length) + " bytes in a page up to " +
+    return corrupt("expected " + std::to_string(length) + " bytes in a page up to " +
                    std::to_string(meta_.last_page) + " and inside the file");
   }
 
@@ -164,7 +165,7 @@ class Walk final : public Opening<FileIndex> {
     return status.ok() ? status : note_damage(child, status);
   }
 
-  // All of its children, or none.
+  // Takes all of its children, or none.
   Status take_branch(std::span<const std::byte> bytes, uint64_t number) {
     HEADRACE_ASSIGN(const LmdbPage page, LmdbPage::parse(bytes, number, LmdbPage::Kind::branch));
     std::vector<Child> children(page.nodes());
@@ -175,7 +176,7 @@ class Walk final : public Opening<FileIndex> {
     return {};
   }
 
-  // A node that is damaged is an error of its record, when it is read.
+  // A damaged node is an error of its record when it is read.
   Status take_leaf(std::span<const std::byte> bytes, uint64_t number) {
     HEADRACE_ASSIGN(const LmdbPage page, LmdbPage::parse(bytes, number, LmdbPage::Kind::leaf));
     HEADRACE_TRY(check_leaf(page));
@@ -195,7 +196,7 @@ class Walk final : public Opening<FileIndex> {
     return {};
   }
 
-  // Nodes that are not read, lie upon each other, or are not all.
+  // An error for nodes that are not supported, overlap, or are not all of the page's.
   Status check_leaf(const LmdbPage& page) const {
     size_t taken = 0;
     bool are_read = true;
@@ -206,10 +207,10 @@ class Walk final : public Opening<FileIndex> {
         return node.status().after(" (node " + std::to_string(i) + ")");
       if (node.ok()) taken += node->key.size() + node->value.size();
       if (taken > page_size_)
-        return corrupt("wants nodes that do not overlap (node " + std::to_string(i) + ")");
+        return corrupt("expected nodes that do not overlap (node " + std::to_string(i) + ")");
     }
     if (are_read && !page.has_all_nodes())
-      return corrupt("wants all nodes of the page, got " + std::to_string(page.nodes()) +
+      return corrupt("expected all nodes of the page, got " + std::to_string(page.nodes()) +
                      " without the last one");
     return {};
   }
@@ -221,7 +222,7 @@ class Walk final : public Opening<FileIndex> {
     out_.keys += key;
   }
 
-  // One record, in the place of those that were there.
+  // Adds one record in place of the lost ones.
   void add_lost(uint64_t page, const std::string& why) {
     add({page * page_size_, 0}, {out_.size, 0, 0, 0, LmdbBlock::lost}, why);
     ++lost_, ++out_.size;
@@ -250,7 +251,7 @@ class Walk final : public Opening<FileIndex> {
   Status take_first(std::span<const std::byte> bytes) {
     const uint64_t number = first_.offset / page_size_;
     const auto value = lmdb_big_value(bytes, number, page_size_);
-    if (value.ok()) look_at(*value);  // else it is an error of the record, when it is read
+    if (value.ok()) look_at(*value);  // else an error of the record when it is read
     return {};
   }
 
@@ -270,12 +271,12 @@ class Walk final : public Opening<FileIndex> {
   uint64_t page_size_ = 0;
   std::vector<bool> visited_;
   std::vector<Child> level_, children_;  // of this level of the tree, of the next
-  size_t next_ = 0, asked_ = 0;          // the first of level_ that is not read, how many are asked for
+  size_t next_ = 0, asked_ = 0;          // the first of level_ not read yet; the number requested
   uint16_t depth_ = 0;
-  size_t lost_pages_ = 0, lost_ = 0;  // damaged ones; records that cannot be read
+  size_t lost_pages_ = 0, lost_ = 0;  // damaged pages; records that cannot be read
   Status first_damage_;
-  bool is_seen_ = false;  // the first value that is not lost
-  RecordExtent first_;    // of it, when it is a big one
+  bool is_seen_ = false;  // the first value that is not lost was found
+  RecordExtent first_;    // of that value, if it is a big one
   FileIndex index_;
   LmdbIndex out_;
 };

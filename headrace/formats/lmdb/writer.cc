@@ -1,4 +1,4 @@
-// Writes LMDB: "Writing" in README.md beside this file.
+// Writes LMDB: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// Which fields of a sample are written as what; -1: none.
+// The roles of a sample's fields; -1: none.
 struct Roles {
   int key = -1, value = -1, label = -1;  // `value`: also a Datum's image
   bool is_datum() const { return label >= 0; }
@@ -23,8 +23,9 @@ struct Roles {
 
 Status refused(const std::string& why, const Schema& schema) {
   return invalid(
-      "lmdb holds one bytes field, or as Caffe's Datum an image (bytes, or u8 (?, ?, 3) or (?, ?, 1)) and an "
-      "integer label, and with either a key (bytes or str); " +
+      "lmdb: expected one bytes field, or for Caffe's Datum an image (bytes, or uint8 (?, ?, 3) or (?, ?, "
+      "1)) "
+      "and an integer label, each optionally with a key (bytes or str); " +
       why + " (" + schema.text() + ")");
 }
 
@@ -32,7 +33,7 @@ std::string named(const Schema& schema, int field) {
   return "'" + schema.names[static_cast<size_t>(field)] + "'";
 }
 
-// The field that the option names; else `usual` where there is one that can be; else -1.
+// The field named by the option; else `usual` if it exists and fits; else -1.
 template <class Fits> Result<int> find_field(const WriteRequest& request, std::string_view option,
                                              std::string_view usual, const Fits& is_one) {
   const Schema& schema = request.schema;
@@ -40,7 +41,7 @@ template <class Fits> Result<int> find_field(const WriteRequest& request, std::s
   const int at = schema.find(name.empty() ? usual : name);
   const bool fits = at >= 0 && is_one(schema.specs[static_cast<size_t>(at)]);
   if (!name.empty() && at < 0)
-    return invalid(std::string(option) + " wants one of the fields " + schema.text() + ", got '" + name +
+    return invalid(std::string(option) + " must be one of the fields " + schema.text() + ", got '" + name +
                    "'");
   if (!name.empty() && !fits)
     return refused(named(schema, at) + " cannot be the " + std::string(option), schema);
@@ -58,7 +59,7 @@ bool is_raw_image(const TensorSpec& spec) {
   return spec.dtype == DType::u8 && spec.shape.rank() == 3 && has_channels(spec.shape[2], {1, 3, kAny});
 }
 
-// The fields left when the key is known: the value alone, or an image and its label.
+// Besides the key: a value alone, or an image and its label.
 Result<Roles> roles_of(const WriteRequest& request) {
   const Schema& schema = request.schema;
   Roles out;
@@ -77,7 +78,7 @@ Result<Roles> roles_of(const WriteRequest& request) {
   }
   if (out.value < 0) return refused("none of these is an image or bytes", schema);
   if (!out.is_datum() && schema.specs[static_cast<size_t>(out.value)].dtype != DType::bytes)
-    return refused("an image of pixels wants a label beside it", schema);
+    return refused("an image of pixels needs a label", schema);
   return out;
 }
 
@@ -116,9 +117,9 @@ Result<int32_t> label_of(const View& label) {
     if constexpr (std::is_integral_v<T>) {
       const auto value = +*label.as<T>();
       if (std::in_range<int32_t>(value)) return static_cast<int32_t>(value);
-      return invalid("a Datum wants a label of 32 bits, got " + std::to_string(value));
+      return invalid("expected a label of 32 bits for a Datum, got " + std::to_string(value));
     } else {
-      return internal_error("wants an integer as the label");
+      return internal_error("expected an integer as the label");
     }
   });
 }
@@ -128,7 +129,7 @@ std::byte* put(std::byte* out, Bytes bytes) {
   return out + bytes.size();
 }
 
-// Planes in BGR, as Caffe has them. One channel is a plane already.
+// Writes planes in BGR, as Caffe does. One channel is a plane already.
 std::byte* put_planes(std::byte* out, const View& image) {
   if (image.shape[2] == 1) return put(out, image.bytes());
   const auto plane = static_cast<size_t>(image.shape[0] * image.shape[1]);
@@ -141,7 +142,7 @@ std::byte* put_planes(std::byte* out, const View& image) {
   return out + 3 * plane;
 }
 
-// "0000000042": as long as any number of records needs, so that their order is that of the numbers.
+// "0000000042": ten digits, so that keys sort like the numbers.
 std::string key_of(uint64_t number) {
   std::string digits = std::to_string(number);
   return std::string(10 - std::min<size_t>(10, digits.size()), '0') + digits;
@@ -178,12 +179,12 @@ class LmdbWriter final : public FileWriter {
   // Memory in the database for the value of a sample.
   Result<std::span<std::byte>> room(const std::vector<Tensor>& fields, uint64_t size) {
     if (size > kMostLmdbValue)
-      return wrong(roles_.value, invalid("lmdb holds values of at most " + std::to_string(kMostLmdbValue) +
+      return wrong(roles_.value, invalid("expected a value of at most " + std::to_string(kMostLmdbValue) +
                                          " bytes, got " + std::to_string(size)));
     Tensor name = key_for(fields);
     const Bytes key = name.view().bytes();
     if (key.empty() || key.size() > kMostLmdbKey)
-      return wrong(roles_.key, invalid("lmdb wants keys of 1 to " + std::to_string(kMostLmdbKey) +
+      return wrong(roles_.key, invalid("expected a key of 1 to " + std::to_string(kMostLmdbKey) +
                                        " bytes, got " + std::to_string(key.size())));
     auto out = database_->add(key, size);
     if (out.ok()) {
@@ -203,17 +204,18 @@ class LmdbWriter final : public FileWriter {
     return {};
   }
 
-  // The reader takes a file's images for those of one kind.
+  // The reader expects one kind of image per file.
   Status check_image(const View& image) const {
-    if (image.size_bytes() == 0) return wrong(roles_.value, invalid("a Datum wants an image, got none"));
+    if (image.size_bytes() == 0)
+      return wrong(roles_.value, invalid("expected an image for a Datum, got an empty one"));
     if (image.dtype == DType::bytes) return {};
     const int64_t channels = image.shape[2];
     if (channels_ == 0 && !has_channels(channels, {1, 3}))
-      return wrong(roles_.value, invalid("a Datum wants 1 or 3 channels, got " + std::to_string(channels)));
-    if (channels_ != 0 && channels != channels_)
       return wrong(roles_.value,
-                   invalid("wants " + std::to_string(channels_) + " channels as the first image has, got " +
-                           std::to_string(channels)));
+                   invalid("expected 1 or 3 channels for a Datum, got " + std::to_string(channels)));
+    if (channels_ != 0 && channels != channels_)
+      return wrong(roles_.value, invalid("expected " + std::to_string(channels_) +
+                                         " channels as in the first image, got " + std::to_string(channels)));
     return {};
   }
 
@@ -236,8 +238,8 @@ class LmdbWriter final : public FileWriter {
   Roles roles_;
   std::unique_ptr<NewDatabase> database_;
   uint64_t count_ = 0;
-  int64_t channels_ = 0;      // of images that came
-  std::vector<Tensor> read_;  // key and value of the last sample, these where the database has them
+  int64_t channels_ = 0;      // of the images so far
+  std::vector<Tensor> read_;  // key and value of the last sample, the value in the database's memory
 };
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
@@ -255,14 +257,15 @@ bool is_folder(const GivenOptions& given) {
 
 const WriterRegistration registered_writer({
     .name = "lmdb",
-    .doc = "LMDB databases: bytes, or images and labels as Caffe's Datum, under a key or their number.",
+    .doc =
+        "LMDB databases: bytes, or images and labels as Caffe's Datum, under a key or the sample's number.",
     .ending = ".lmdb",
-    .options =
-        {{"key", "str | None",
-          "The field that is the key, bytes or str; \"key\" when there is one, else the sample's number, "
-          "in ten digits.",
-          Value()},
-         {"folder", "bool", "A folder with data.mdb in it; False: a file of that name.", true}},
+    .options = {{"key", "str | None",
+                 "The field with the key, bytes or str; default: \"key\" if there is one, else the sample's "
+                 "number in "
+                 "ten digits.",
+                 Value()},
+                {"folder", "bool", "Write a folder with data.mdb in it; False: a file of that name.", true}},
     .make = make,
     .other_endings = {{".mdb", Value(Value::Object{{"folder", false}})}},
     .is_folder = is_folder,

@@ -11,14 +11,14 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const TensorSpec kBytes{DType::bytes, {kAny}}, kLabel{DType::i64, {}};
 
 Tensor bytes(std::string_view text) { return text_tensor(text, DType::bytes); }
 Tensor label(int64_t value) { return number(DType::i64, value); }
 
-// Of every size around what fits a leaf and a page.
+// Sizes around what fits into a leaf and a page.
 std::string payload(size_t i) {
   constexpr size_t kSizes[] = {0, 1, 100, 2000, 2040, 2048, 4079, 4080, 4081, 30000};
   return std::string(kSizes[i % std::size(kSizes)], static_cast<char>('a' + i % 26));
@@ -150,12 +150,12 @@ TEST(LmdbWriter, WhatDoesNotGoInIsNoPartOfTheFile) {
     return std::string((*writer)->add({bytes(key), bytes(image), label(value)}).text());
   };
   EXPECT_EQ(add("b", "image", 1), "");
-  EXPECT_THAT(add("b", "other", 2), HasSubstr("field 'key': wants every key once, got one again: 'b'"));
-  EXPECT_THAT(add("", "other", 2), HasSubstr("keys of 1 to 511 bytes, got 0"));
-  EXPECT_THAT(add(std::string(512, 'k'), "other", 2), HasSubstr("keys of 1 to 511 bytes, got 512"));
-  EXPECT_THAT(add("c", "", 2), HasSubstr("field 'image': a Datum wants an image, got none"));
+  EXPECT_THAT(add("b", "other", 2), HasSubstr("field 'key': expected each key once, got one again: 'b'"));
+  EXPECT_THAT(add("", "other", 2), HasSubstr("a key of 1 to 511 bytes, got 0"));
+  EXPECT_THAT(add(std::string(512, 'k'), "other", 2), HasSubstr("a key of 1 to 511 bytes, got 512"));
+  EXPECT_THAT(add("c", "", 2), HasSubstr("field 'image': expected an image for a Datum, got an empty one"));
   EXPECT_THAT(add("c", "other", int64_t{1} << 31),
-              HasSubstr("field 'label': a Datum wants a label of 32 bits, got 2147483648"));
+              HasSubstr("field 'label': expected a label of 32 bits for a Datum, got 2147483648"));
   EXPECT_EQ(add(std::string(511, 'a'), "image", -1), "");
   ASSERT_TRUE((*writer)->finish().ok());
   const auto back = read_samples(folder / "a", "lmdb", options_of({{"values", "datum"}}));
@@ -174,9 +174,9 @@ TEST(LmdbWriter, ImagesOfAFileHaveTheSameChannels) {
     const std::vector<uint8_t> pixels(static_cast<size_t>(6 * channels), 7);
     return std::string((*writer)->add({numbers(DType::u8, {2, 3, channels}, pixels), label(1)}).text());
   };
-  EXPECT_THAT(add(4), HasSubstr("field 'image': a Datum wants 1 or 3 channels, got 4"));
+  EXPECT_THAT(add(4), HasSubstr("field 'image': expected 1 or 3 channels for a Datum, got 4"));
   EXPECT_EQ(add(3), "");
-  EXPECT_THAT(add(1), HasSubstr("field 'image': wants 3 channels as the first image has, got 1"));
+  EXPECT_THAT(add(1), HasSubstr("field 'image': expected 3 channels as in the first image, got 1"));
   EXPECT_EQ(add(3), "");
   ASSERT_TRUE((*writer)->finish().ok());
   const auto back = read_samples(folder / "a", "lmdb", options_of({{"values", "datum"}}));
@@ -196,12 +196,12 @@ TEST(LmdbWriter, WhatHasNoPlaceIsNamed) {
   EXPECT_EQ(
       schema_error({"path", "a", "y"}, {{DType::str, {kAny}}, kBytes, kLabel}, options_of({{"key", "path"}})),
       "");
-  EXPECT_THAT(schema_error({"a", "b"}, {kBytes, kBytes}), HasSubstr("no place for both 'a' and 'b'"));
-  EXPECT_THAT(schema_error({"a", "b"}, {kBytes, {DType::f32, {}}}), HasSubstr("no place for 'b'"));
-  EXPECT_THAT(schema_error({"a"}, {kLabel}), HasSubstr("none of these is an image or bytes (a: i64 ())"));
-  EXPECT_THAT(schema_error({"a"}, {{DType::u8, {4, 4, 3}}}), HasSubstr("an image of pixels wants a label"));
+  EXPECT_THAT(schema_error({"a", "b"}, {kBytes, kBytes}), HasSubstr("cannot store both 'a' and 'b'"));
+  EXPECT_THAT(schema_error({"a", "b"}, {kBytes, {DType::f32, {}}}), HasSubstr("cannot store 'b'"));
+  EXPECT_THAT(schema_error({"a"}, {kLabel}), HasSubstr("none of these is an image or bytes (a: int64 ())"));
+  EXPECT_THAT(schema_error({"a"}, {{DType::u8, {4, 4, 3}}}), HasSubstr("an image of pixels needs a label"));
   EXPECT_THAT(schema_error({"a", "b"}, {kBytes, kLabel}, options_of({{"key", "z"}})),
-              HasSubstr("key wants one of the fields"));
+              HasSubstr("key must be one of the fields"));
   EXPECT_THAT(schema_error({"a", "b"}, {kBytes, kLabel}, options_of({{"key", "b"}})),
               HasSubstr("'b' cannot be the key"));
 }

@@ -1,4 +1,4 @@
-// The columns of MDS samples: their encodings, and the fields that come of them. Pure; any thread.
+// The columns of MDS samples: their encodings, and the fields they become. Pure; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -10,20 +10,20 @@ namespace headrace::mds {
 
 struct MdsColumn {
   std::string name, encoding;
-  std::optional<uint32_t> size;  // bytes of each value; nothing where each says its own
+  std::optional<uint32_t> size;  // bytes of each value; nothing if each has its own size
   enum class Kind : uint8_t {
     bytes,
     text,
-    number,  // as it lies there
-    whole,   // digits
-    real,    // digits, too
-    array,   // NumPy's; what `has_…` does not cover stands before the data
-    pixels,  // PIL's, behind width, height and mode
+    number,  // as stored
+    whole,   // an integer as digits
+    real,    // a float as digits
+    array,   // NumPy's; dtype or shape precede the data where `has_…` is false
+    pixels,  // PIL's, after width, height and mode
     files,   // of images: sizes, then the bytes of all
-    list,    // the same behind a zero
+    list,    // the same after a zero
   } kind = Kind::bytes;
   TensorSpec spec{DType::bytes, {kAny}};
-  bool has_dtype = true, has_shape = true;  // of an array; else the first sample says dtype and rank
+  bool has_dtype = true, has_shape = true;  // of an array; else the first sample decides dtype and rank
 
   bool depends_on_first() const {
     return (kind == Kind::array && (!has_dtype || !has_shape)) || kind == Kind::pixels;
@@ -31,7 +31,7 @@ struct MdsColumn {
   bool operator==(const MdsColumn&) const = default;
 };
 
-// `size`: what the index says, which has to agree.
+// `size`: that in the index, which must fit the encoding.
 Result<MdsColumn> mds_column(std::string name, std::string encoding, std::optional<uint32_t> size);
 
 struct MdsColumns {
@@ -39,16 +39,16 @@ struct MdsColumns {
 
   bool depends_on_first() const;
   Schema schema() const;
-  // Dtypes, ranks and channels that only a sample can say.
+  // Takes dtypes, ranks and channels that only a sample has.
   Status learn_from(const Record& first);
-  std::string learned() const;  // that, as text; and back
+  std::string learned() const;  // these as text; take_learned() reads it
   Status take_learned(std::string_view text);
-  // The fields of a sample; shared with its bytes where they are aligned.
+  // The fields of a sample; they share its bytes where these are aligned.
   Status read(const Record& sample, std::vector<Tensor>& fields) const;
   bool operator==(const MdsColumns&) const = default;
 };
 
-// The number by which a file knows a dtype, 0 where it has none; and back.
+// The code of a dtype in a file, 0 if it has none; and back.
 uint8_t mds_dtype_code(DType dtype);
 std::optional<DType> mds_dtype_of(uint8_t code);
 

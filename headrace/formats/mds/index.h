@@ -14,7 +14,7 @@ inline constexpr std::string_view kMdsIndex = "index.json";
 struct MdsShard {
   uint64_t samples = 0;
   struct File {
-    std::string name;  // "": there is none
+    std::string name;  // "": no such file
     uint64_t bytes = 0;
     Value hashes;  // an object: {"sha1": "…"}
   } plain, packed;
@@ -27,7 +27,7 @@ struct MdsIndex {
   static Result<MdsIndex> parse(std::string_view json);
 };
 
-// How a shard of such a compression is unpacked.
+// How a shard with this compression is unpacked.
 Result<Packed> mds_packing(const std::string& compression);
 
 }  // namespace headrace::mds

@@ -1,4 +1,4 @@
-// MosaicML's MDS: see README.md beside this file.
+// MosaicML's MDS: see README.md.
 #include <algorithm>
 #include <set>
 
@@ -14,7 +14,7 @@ namespace {
 using mds::MdsIndex;
 using mds::MdsShard;
 
-// A shard and the file that is there of it.
+// A shard and the file that exists of it.
 struct ShardFile {
   SourceFile file;
   MdsShard shard;
@@ -31,8 +31,8 @@ Result<UnpackedFrame> unpack_shard(const ShardFile& shard, std::span<const std::
   return out;
 }
 
-// The samples of a plain shard; a packed one is a frame. `columns`: learn from the first sample what only a
-// sample can say.
+// The samples of a plain shard; a packed one is a frame. `columns`: learns from the first sample what only a
+// sample has.
 class OpenMdsShard final : public Opening<FileIndex> {
  public:
   OpenMdsShard(ShardFile shard, std::optional<mds::MdsColumns> columns)
@@ -55,7 +55,7 @@ class OpenMdsShard final : public Opening<FileIndex> {
  private:
   Result<Step<FileIndex>> begin() {
     if (shard_.file.size != shard_.about().bytes)
-      return corrupt("wants " + std::to_string(shard_.about().bytes) + " bytes as the index says, got " +
+      return corrupt("expected " + std::to_string(shard_.about().bytes) + " bytes as the index states, got " +
                      std::to_string(shard_.file.size));
     if (!shard_.is_packed)
       return Step<FileIndex>(std::vector<Extent>{{0, 0, offset_table_bytes(shard_.shard.samples)}});
@@ -66,7 +66,7 @@ class OpenMdsShard final : public Opening<FileIndex> {
   }
 
   Result<Step<FileIndex>> learn(const Record& first) {
-    HEADRACE_TRY(columns_->learn_from(first).after(" (of the first sample)"));
+    HEADRACE_TRY(columns_->learn_from(first).after(" (in the first sample)"));
     index_.extra = columns_->learned();
     return Step<FileIndex>(std::move(index_));
   }
@@ -79,7 +79,7 @@ class OpenMdsShard final : public Opening<FileIndex> {
 struct Mds {
   mds::MdsColumns columns;
   std::vector<ShardFile> shards;
-  // Whose first sample says what columns are; none where the index says it.
+  // The shard whose first sample defines the columns; none if the index defines them.
   std::optional<size_t> teacher;
 };
 
@@ -90,7 +90,7 @@ bool is_named(const std::string& path, const std::string& name) {
 Result<Mds> mds_of(const OpenRequest& request) {
   HEADRACE_ASSIGN(MdsIndex index, MdsIndex::parse(request.list));
   const std::vector<SourceFile>& files = request.path().files;
-  if (files.size() != index.shards.size()) return internal_error("wants a file for each shard");
+  if (files.size() != index.shards.size()) return internal_error("expected a file for each shard");
   Mds out{std::move(index.columns)};
   for (size_t i = 0; i < files.size(); ++i) {
     ShardFile shard{files[i], std::move(index.shards[i])};
@@ -106,7 +106,7 @@ Result<Mds> mds_of(const OpenRequest& request) {
   return out;
 }
 
-// The index says how many samples a shard has that is damaged.
+// The index gives the number of samples of a damaged shard.
 Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const Mds>& mds,
                          std::vector<FileIndex> indexes, std::vector<RefusedFile> refused) {
   auto columns = std::make_shared<mds::MdsColumns>(mds->columns);
@@ -148,7 +148,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   const auto mds = std::make_shared<const Mds>(std::move(parsed));
   RecordOpening out;
   out.kind = "mds 1";
-  // The index says which shard is looked at, and which hashes a shard has.
+  // The index decides which shard is read first, and has the hashes.
   if (verify || mds->teacher)
     out.kind += std::string(verify ? " verified " : " ") + hash_text(request.list).substr(0, 16);
   out.files = request.path().files;
@@ -174,7 +174,7 @@ bool is_shard_name(std::string_view name) {
   return dot != std::string_view::npos && (name.size() == dot + 4 || name[dot + 4] == '.');
 }
 
-// Folders, "" for this one, that hold an index and shards.
+// Folders, "" for this one, with an index and shards.
 std::set<std::string> indexed_folders(const Listing& listing) {
   std::set<std::string> with_index, out;
   const auto folder = [](std::string_view name) { return std::string(name.substr(0, name.rfind('/') + 1)); };
@@ -201,7 +201,7 @@ int recognise(const Probe& probe) {
 Result<std::string> index_path(const Probe& path, const GivenOptions& options) {
   HEADRACE_ASSIGN(const std::string split, options.text("split"));
   if (!path.info.is_directory) {
-    if (!split.empty()) return invalid("split wants a folder, got the file " + in_quotes(path.path));
+    if (!split.empty()) return invalid("split needs a folder, got the file " + in_quotes(path.path));
     return path.path;
   }
   const std::string folder = path.path + (path.path.ends_with('/') ? "" : "/");
@@ -213,8 +213,8 @@ Result<std::string> index_path(const Probe& path, const GivenOptions& options) {
   for (const std::string& name : folders)
     names += (names.empty() ? "" : ", ") + (name.empty() ? std::string("the folder itself")
                                                          : Value(name.substr(0, name.size() - 1)).dump());
-  return invalid(split.empty() ? "wants one split, and split= says which: " + names
-                               : "has no split " + in_quotes(split) + "; there are " + names);
+  return invalid(split.empty() ? "expected one split; choose it with split=: " + names
+                               : "there is no split " + in_quotes(split) + ", only " + names);
 }
 
 Result<std::vector<ListedFile>> listed(const std::string& text) {
@@ -226,11 +226,26 @@ Result<std::vector<ListedFile>> listed(const std::string& text) {
 
 const FormatRegistration registered({
     .name = "mds",
-    .doc = "MosaicML Streaming's shards (MDS): index.json and what it lists, plain, zstd or gz.",
-    .options = {{"split", "str | None", "The folder below the path that holds index.json.", Value()},
+    .doc = "A folder of MosaicML Streaming (MDS): index.json and the shards it lists, plain, zstd or gz.",
+    .fields =
+        "one per column. Numbers keep their dtype; `str_int` is int64, `str_float` float64, `json` and "
+        "`str_decimal` str; `jpeg` and `png` are bytes for `ops.decode_image`; `pil` is uint8 (h, w, c); "
+        "`ndarray` is an array with the rank and dtype of the first sample if the index does not specify "
+        "them. `jpeg_array` and lists of images are `{\"values\": bytes, \"lengths\": int64 (n,)}`.",
+    .path = "The folder, or its `index.json`.",
+    .options = {{"split", "str | None",
+                 "The folder below the path that contains `index.json`, such as \"train\"; the path itself "
+                 "when not given."},
                 {"verify", "bool",
-                 "Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is opened first.",
+                 "Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is first opened.",
                  false}},
+    .raises = {{"CorruptSample",
+                "the index, or the offsets or sizes of a sample, do not match their file. The message has "
+                "file, record and byte."},
+               {"NotImplementedError",
+                "a column is `pkl`, which would have to be unpickled, or a shard is compressed with br, bz2 "
+                "or snappy."}},
+    .example = "hr.read_mds(\"c4\", split=\"train\")",
     .recognise = recognise,
     .open = open,
     .list = index_path,

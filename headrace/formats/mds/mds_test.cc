@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using Columns = std::vector<MdsTestColumn>;
 
@@ -72,10 +72,11 @@ TEST(Mds, EveryEncodingIsRead) {
                            mds_bytes(uint16_t{0x3c00}), "\x07", "jpeg", "text", mds_bytes(0.5)});
   const auto source = open_source(store, "d");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(),
-            "a: f32 (?), b: u16 (?, ?), c: i8 (3), d: i64 (), e: f64 (), f: str, g: str, h: u8 (?, ?, 3), "
-            "i/values: bytes, i/lengths: i64 (?), j/values: bytes, j/lengths: i64 (?), k: f16 (), l: u8 (), "
-            "m: bytes, n: str, o: f64 ()");
+  EXPECT_EQ(
+      (*source)->schema().text(),
+      "a: float32 (?), b: uint16 (?, ?), c: int8 (3), d: int64 (), e: float64 (), f: str, g: str, "
+      "h: uint8 (?, ?, 3), i/values: bytes, i/lengths: int64 (?), j/values: bytes, j/lengths: int64 (?), "
+      "k: float16 (), l: uint8 (), m: bytes, n: str, o: float64 ()");
   EXPECT_THAT((*source)->schema().structure, HasSubstr(R"("i":{"values":8,"lengths":9},"j")"));
   const auto fields = read_sample(**source, 0, store);
   ASSERT_TRUE(fields.ok()) << fields.status().text();
@@ -97,39 +98,39 @@ TEST(Mds, EveryEncodingIsRead) {
 }
 
 TEST(Mds, WhatIsNotReadIsRefusedByItsName) {
-  EXPECT_THAT(failure({{"x", "pkl"}}, {"x"}), HasSubstr("column 'x' of encoding 'pkl': only unpickling"));
-  EXPECT_THAT(failure({{"x", "list[pil]"}}, {"x"}), HasSubstr("no such encoding"));
-  EXPECT_THAT(failure({{"x", "int", 4}}, {"1234"}), HasSubstr("wants 8 bytes a value, got 4"));
-  EXPECT_THAT(failure({{"x", "str", 4}}, {"1234"}), HasSubstr("wants sizes of its own, got 4"));
-  EXPECT_THAT(failure({{"x", "str_int"}}, {"12345678901234567890"}),
-              HasSubstr("wants a whole number of 64 bits"));
+  EXPECT_THAT(failure({{"x", "pkl"}}, {"x"}),
+              HasSubstr("column 'x' of encoding 'pkl': reading it needs unpickling"));
+  EXPECT_THAT(failure({{"x", "list[pil]"}}, {"x"}), HasSubstr("this encoding is not supported"));
+  EXPECT_THAT(failure({{"x", "int", 4}}, {"1234"}), HasSubstr("expected 8 bytes per value, got 4"));
+  EXPECT_THAT(failure({{"x", "str", 4}}, {"1234"}), HasSubstr("expected no fixed size, got 4"));
+  EXPECT_THAT(failure({{"x", "str_int"}}, {"12345678901234567890"}), HasSubstr("expected a 64-bit integer"));
   EXPECT_THAT(failure({{"x", "ndarray:object"}}, {"x"}),
-              HasSubstr("wants an array of numbers, got 'object'"));
+              HasSubstr("expected an array of numbers, got 'object'"));
 }
 
 TEST(Mds, NumbersOfASampleAreCheckedAgainstItsBytes) {
   EXPECT_THAT(failure({{"x", "ndarray:uint8"}}, {"\x04\x05zzz"}),
-              HasSubstr("wants 5 bytes for u8 (5), got 3"));
+              HasSubstr("expected 5 bytes for uint8 (5), got 3"));
   EXPECT_THAT(failure({{"x", "ndarray:float64"}}, {"\x0f" + std::string(24, '\x7f')}),
-              HasSubstr("column 'x' wants a dimension that fits"));
-  EXPECT_THAT(failure({{"x", "ndarray"}}, {"\x07"}), HasSubstr("wants an array of numbers, got the dtype 7"));
+              HasSubstr("column 'x': expected a dimension of at most 2^32"));
+  EXPECT_THAT(failure({{"x", "ndarray"}}, {"\x07"}),
+              HasSubstr("expected an array of numbers, got dtype code 7"));
   const std::string head = mds_bytes(uint32_t{0xffffffff}) + mds_bytes(uint32_t{0xffffffff});
   EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{3}) + "RGB"}),
-              HasSubstr("bytes for u8 (4294967295, 4294967295, 3)"));
+              HasSubstr("bytes for uint8 (4294967295, 4294967295, 3)"));
   EXPECT_THAT(failure({{"x", "pil"}}, {head + mds_bytes(uint32_t{1}) + "P"}), HasSubstr("got 'P'"));
   EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{0xffffffff})}),
-              HasSubstr("wants the sizes of 4294967295 images"));
+              HasSubstr("expected the sizes of 4294967295 images"));
   EXPECT_THAT(failure({{"x", "jpeg_array"}}, {mds_bytes(uint32_t{1}) + mds_bytes(uint32_t{9}) + "x"}),
-              HasSubstr("wants 9 bytes of images, got 1"));
+              HasSubstr("expected 9 bytes of images, got 1"));
   MemoryStore store = one_sample({{"x", "str"}}, {"abc"});
   std::string bytes = mds_shard({mds_bytes(uint32_t{4}) + "abc"});
   store.add("d/shard.00000.mds", bytes);
-  EXPECT_THAT(
-      failure(store),
-      HasSubstr(
-          "column 'x' wants 4 bytes, only 3 are left of the sample: d/shard.00000.mds, record 0 at byte 14"));
+  EXPECT_THAT(failure(store), HasSubstr("column 'x': expected 4 bytes, but only 3 are left of the sample: "
+                                        "d/shard.00000.mds, record 0 at byte "
+                                        "14"));
   store.add("d/shard.00000.mds", mds_shard({mds_bytes(uint32_t{2}) + "abc"}));
-  EXPECT_THAT(failure(store), HasSubstr("wants a sample of 6 bytes, got 7"));
+  EXPECT_THAT(failure(store), HasSubstr("expected a sample of 6 bytes, got 7"));
 }
 
 TEST(Mds, OffsetsThatGoBackwardsOrBeyondTheFileAreRefused) {
@@ -142,10 +143,10 @@ TEST(Mds, OffsetsThatGoBackwardsOrBeyondTheFileAreRefused) {
     return failure(store);
   };
   EXPECT_EQ(with(0, 2), "read");
-  EXPECT_THAT(with(0, 3), HasSubstr("'d/s.mds': wants 2 records as the index says, got 3 at byte 0"));
-  EXPECT_THAT(with(4, 3), HasSubstr("wants an offset from 16 to 20, got 3 at byte 4"));
-  EXPECT_THAT(with(8, 0xffffffff), HasSubstr("wants an offset from 18 to 20, got 4294967295 at byte 8"));
-  EXPECT_THAT(with(12, 18), HasSubstr("wants an offset from 19 to 20, got 18 at byte 12"));
+  EXPECT_THAT(with(0, 3), HasSubstr("'d/s.mds': expected 2 records as in the index, got 3 at byte 0"));
+  EXPECT_THAT(with(4, 3), HasSubstr("expected an offset from 16 to 20, got 3 at byte 4"));
+  EXPECT_THAT(with(8, 0xffffffff), HasSubstr("expected an offset from 18 to 20, got 4294967295 at byte 8"));
+  EXPECT_THAT(with(12, 18), HasSubstr("expected an offset from 19 to 20, got 18 at byte 12"));
 }
 
 TEST(Mds, CountsOfTheIndexAreCheckedBeforeMemoryIsTaken) {
@@ -159,15 +160,16 @@ TEST(Mds, CountsOfTheIndexAreCheckedBeforeMemoryIsTaken) {
     return failure(store);
   };
   EXPECT_THAT(with("\"samples\":1", "\"samples\":4294967295"),
-              HasSubstr("wants the offsets of 4294967295 samples in a shard of"));
+              HasSubstr("the offsets of 4294967295 samples do not fit into a shard of"));
   EXPECT_THAT(with("\"samples\":1", "\"samples\":-1"),
-              HasSubstr("'samples' wants a number of 32 bits, got -1"));
-  EXPECT_THAT(with("\"bytes\":15", "\"bytes\":16"), HasSubstr("wants 16 bytes as the index says, got 15"));
-  EXPECT_THAT(with("s.mds", "../s.mds"), HasSubstr("wants names of files in its folder, got '../s.mds'"));
+              HasSubstr("'samples' must be an unsigned 32-bit number, got -1"));
+  EXPECT_THAT(with("\"bytes\":15", "\"bytes\":16"),
+              HasSubstr("expected 16 bytes as the index states, got 15"));
+  EXPECT_THAT(with("s.mds", "../s.mds"), HasSubstr("expected names of files in its folder, got '../s.mds'"));
   EXPECT_THAT(with("s.mds", "t.mds"), HasSubstr("d/t.mds"));
   EXPECT_THAT(with("\"format\":\"mds\"", "\"format\":\"csv\""),
-              HasSubstr("wants shards of the format 'mds', got 'csv'"));
-  EXPECT_THAT(with("[1]", "[1,2]"), HasSubstr("wants as many names as encodings"));
+              HasSubstr("expected shards of format 'mds', got 'csv'"));
+  EXPECT_THAT(with("[1]", "[1,2]"), HasSubstr("expected as many column names as encodings"));
 }
 
 TEST(Mds, APackedShardIsReadUnlessThePlainOneLiesBesideIt) {
@@ -183,13 +185,14 @@ TEST(Mds, APackedShardIsReadUnlessThePlainOneLiesBesideIt) {
     store.add("d/" + shard.packed_name, shard.packed), store.add("d/index.json", mds_index(columns, {shard}));
     const auto source = open_source(store, "d");
     ASSERT_TRUE(source.ok()) << source.status().text();
-    EXPECT_EQ((*source)->schema().text(), "x: u8 (?)");
+    EXPECT_EQ((*source)->schema().text(), "x: uint8 (?)");
     EXPECT_EQ((*source)->size(), 3u);
     EXPECT_EQ(text_of((*read_sample(**source, 2, store))[0]), "abc");
     EXPECT_EQ((*source)->place(2).row, 2u);
     shard.compression = "br";
     store.add("d/index.json", mds_index(columns, {shard}));
-    EXPECT_THAT(failure(store), HasSubstr("wants shards that are plain, or packed by zstd or gz, got 'br'"));
+    EXPECT_THAT(failure(store),
+                HasSubstr("expected shards that are plain or compressed with zstd or gz, got 'br'"));
     store.add("d/s.mds", shard.bytes);
     const auto plain = open_source(store, "d");
     ASSERT_TRUE(plain.ok()) << plain.status().text();
@@ -211,7 +214,7 @@ TEST(Mds, AShardThatUnpacksToTooMuchIsRefused) {
     return failure(store);
   };
   EXPECT_THAT(with("4294967295"), HasSubstr("to unpack to at most 268435456"));
-  EXPECT_THAT(with("16"), HasSubstr("zstd: wants 16 bytes, got 15"));
+  EXPECT_THAT(with("16"), HasSubstr("zstd: expected 16 bytes, got 15"));
   EXPECT_THAT(with("14"), HasSubstr("zstd: "));
 }
 
@@ -229,9 +232,9 @@ TEST(Mds, SplitsAreNamed) {
   Value split;
   split.set("split", "val");
   EXPECT_EQ(failure(store, "out", split), "read");
-  EXPECT_THAT(failure(store, "out"), HasSubstr("split= says which: \"train\", \"val\""));
+  EXPECT_THAT(failure(store, "out"), HasSubstr("choose it with split=: \"train\", \"val\""));
   split.set("split", "test");
-  EXPECT_THAT(failure(store, "out", split), HasSubstr("has no split 'test'; there are \"train\", \"val\""));
+  EXPECT_THAT(failure(store, "out", split), HasSubstr("there is no split 'test', only \"train\", \"val\""));
 }
 
 TEST(Mds, HashesAreComparedWhenAskedFor) {
@@ -247,9 +250,9 @@ TEST(Mds, HashesAreComparedWhenAskedFor) {
     EXPECT_EQ(failure(store), "read");
     return failure(store, "d", verify);
   };
-  EXPECT_THAT(with("xxh64", "01c6d71b091ba006"), HasSubstr("wants the xxh64 01c6d71b091ba006, got "));
+  EXPECT_THAT(with("xxh64", "01c6d71b091ba006"), HasSubstr("expected the xxh64 hash 01c6d71b091ba006, got "));
   EXPECT_THAT(with("sha1", "5011"),
-              HasSubstr("verify wants a hash of xxh32, xxh64, xxh128 or xxh3_64 in the index, got sha1"));
+              HasSubstr("verify needs a hash of xxh32, xxh64, xxh128 or xxh3_64 in the index, got sha1"));
 }
 
 }  // namespace

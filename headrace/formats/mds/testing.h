@@ -18,7 +18,7 @@ struct MdsTestColumn {
   int64_t size = -1;  // -1: each value has its own
 };
 
-// A sample of these values, one a column.
+// A sample of these values, one per column.
 inline std::string mds_sample(const std::vector<MdsTestColumn>& columns,
                               const std::vector<std::string>& values) {
   std::string head, rest;
@@ -43,7 +43,7 @@ struct MdsTestShard {
   std::string name, bytes;
   size_t samples = 0;
   std::string packed_name = "", packed = "", compression = "";
-  Value hashes = Value(Value::Object());  // of the file that is there
+  Value hashes = Value(Value::Object());  // of the file that exists
 };
 
 inline std::string mds_index(const std::vector<MdsTestColumn>& columns,

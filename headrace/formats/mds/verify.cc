@@ -48,7 +48,7 @@ class Verified final : public Opening<FileIndex> {
     if (done_ < size_)
       return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kWindow, size_ - done_)}});
     if (const std::string got = digest(); got != wanted_)
-      return corrupt("wants the " + std::string(name_) + " " + wanted_ + ", got " + got);
+      return corrupt("expected the " + std::string(name_) + " hash " + wanted_ + ", got " + got);
     is_done_ = true;
     return opening_->advance({});
   }
@@ -91,7 +91,7 @@ Status check_hashes(const Value& hashes) {
   std::string there;
   if (const Value::Object* object = hashes.object())
     for (const auto& [key, value] : *object) there += (there.empty() ? "" : ", ") + key;
-  return invalid("verify wants a hash of xxh32, xxh64, xxh128 or xxh3_64 in the index, got " +
+  return invalid("verify needs a hash of xxh32, xxh64, xxh128 or xxh3_64 in the index, got " +
                  (there.empty() ? std::string("none") : there));
 }
 

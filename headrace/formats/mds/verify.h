@@ -1,4 +1,4 @@
-// Hashes of whole shards, as index.json has them. XXH's are checked; sha1 and its like are not known here.
+// Hashes of whole shards from index.json. xxHash is checked; sha1 and others are not supported.
 #pragma once
 #include <memory>
 
@@ -8,10 +8,10 @@
 
 namespace headrace::mds {
 
-// Whether `hashes`, {"xxh64": "…"}, has one that is known.
+// An error unless `hashes`, as {"xxh64": "…"}, has a supported one.
 Status check_hashes(const Value& hashes);
 
-// Reads all of the file, then goes on as `opening` does; an error where the bytes have another hash.
+// Reads all of the file, then continues with `opening`; an error if the bytes have another hash.
 // REQUIRES: check_hashes.
 std::unique_ptr<Opening<FileIndex>> verified(std::unique_ptr<Opening<FileIndex>> opening, uint64_t size,
                                              const Value& hashes);

@@ -1,4 +1,4 @@
-// Writes MDS: "Writing" in README.md beside this file.
+// Writes MDS: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -26,10 +26,9 @@ struct NewColumn {
 
 Result<std::string> number_name(const TensorSpec& spec) {
   if (mds::mds_dtype_code(spec.dtype) == 0)
-    return invalid("mds holds numbers of 8 to 64 bits, f16, f32 and f64, got " + spec.text() + "; cast it");
-  const std::string name(dtype_name(spec.dtype));  // "u8", "f32"
-  const std::string kind = name[0] == 'u' ? "uint" : name[0] == 'i' ? "int" : "float";
-  return kind + name.substr(1);
+    return invalid("expected integers of 8 to 64 bits, float16, float32 or float64, got " + spec.text() +
+                   "; cast the field");
+  return std::string(dtype_name(spec.dtype));
 }
 
 Result<NewColumn> column_of(const Schema& schema, size_t field) {
@@ -40,7 +39,7 @@ Result<NewColumn> column_of(const Schema& schema, size_t field) {
     return out;
   }
   auto name = number_name(spec);
-  if (!name.ok()) return name.status().before("field " + in_quotes(out.name) + ": ");
+  if (!name.ok()) return name.status().before("mds: field " + in_quotes(out.name) + ": ");
   const bool is_fixed = spec.is_static() && spec.size_bytes() > 0 && spec.size_bytes() <= kMostShard;
   if (is_fixed) out.size = static_cast<uint32_t>(spec.size_bytes());
   if (spec.shape.rank() == 0) {
@@ -53,7 +52,7 @@ Result<NewColumn> column_of(const Schema& schema, size_t field) {
   return out;
 }
 
-// Sorted by name, as MDS has them.
+// Sorted by name, as in MDS.
 Result<std::vector<NewColumn>> columns_of_schema(const Schema& schema) {
   std::vector<NewColumn> out;
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -64,7 +63,7 @@ Result<std::vector<NewColumn>> columns_of_schema(const Schema& schema) {
   return out;
 }
 
-// What index.json says of each shard, and each shard of itself.
+// The description of a shard, in index.json and in the shard itself.
 Value config_of(const std::vector<NewColumn>& columns) {
   Value::List encodings, names, sizes;
   for (const NewColumn& column : columns) {
@@ -81,7 +80,7 @@ Value config_of(const std::vector<NewColumn>& columns) {
                        {"version", 2}};
 }
 
-// Number of dimensions and their width, then the dimensions.
+// The number of dimensions and their width, then the dimensions.
 std::string shape_head(const Shape& shape) {
   int64_t most = 0;
   for (const int64_t dim : shape.dims()) most = std::max(most, dim);
@@ -91,7 +90,7 @@ std::string shape_head(const Shape& shape) {
   return out;
 }
 
-// The table of offsets stands first and its length is known last, so a shard waits in memory.
+// The table of offsets comes first and its length is known last, so a shard is kept in memory until its end.
 class MdsWriter final : public FileWriter {
  public:
   MdsWriter(std::vector<NewColumn> columns, std::unique_ptr<AppendedFile> file)
@@ -112,8 +111,9 @@ class MdsWriter final : public FileWriter {
     }
     const uint64_t table = 4 * (ends_.size() + 3) + config_.size();
     if (table + samples_.size() + sizes.size() + bytes > kMostShard)
-      return invalid("mds holds shards of less than 4 GiB, this one has " + std::to_string(samples_.size()) +
-                     " bytes and the sample " + std::to_string(bytes) + "; shard_size= makes smaller ones");
+      return invalid("mds: expected a shard of less than 4 GiB, got " + std::to_string(samples_.size()) +
+                     " bytes and a sample of " + std::to_string(bytes) +
+                     "; write smaller shards with shard_size=");
     samples_ += sizes;
     read_.clear();
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -170,7 +170,7 @@ Result<std::string> index_text(const Manifest& manifest) {
 
 const WriterRegistration registered_writer({
     .name = "mds",
-    .doc = "MosaicML Streaming's shards (MDS), plain, and their index.json: any fields but bool and bf16.",
+    .doc = "Shards of MosaicML Streaming (MDS), plain, with index.json: any fields except bool and bfloat16.",
     .ending = ".mds",
     .make = make,
     .over_all = {.name = std::string(mds::kMdsIndex), .text = index_text, .shard_size = uint64_t{1} << 26},

@@ -45,23 +45,23 @@ std::vector<std::string> rows_of(const std::string& bytes) {
 
 TEST(Npy, SlicesAlongTheFirstAxisAreSamples) {
   EXPECT_THAT(rows_of(npy_file("'|u1'", "False", "(3, 2)", "aabbcc")),
-              ElementsAre("array: u8 (2)", "aa", "bb", "cc"));
-  EXPECT_THAT(rows_of(npy_file("'|S1'", "False", "(0,)", ""))[0], HasSubstr("texts go into Arrow"));
-  EXPECT_THAT(rows_of(npy_file("'<f4'", "False", "(0, 7)", "")), ElementsAre("array: f32 (7)"));
+              ElementsAre("array: uint8 (2)", "aa", "bb", "cc"));
+  EXPECT_THAT(rows_of(npy_file("'|S1'", "False", "(0,)", ""))[0], HasSubstr("write strings to Arrow"));
+  EXPECT_THAT(rows_of(npy_file("'<f4'", "False", "(0, 7)", "")), ElementsAre("array: float32 (7)"));
   EXPECT_THAT(rows_of(npy_file("'|b1'", "False", "(2,)", std::string("\0\7", 2))),
               ElementsAre("array: bool ()", std::string("\0", 1), "\1"));
 }
 
 TEST(Npy, OtherOrdersBecomeLittleEndianRows) {
   EXPECT_THAT(rows_of(npy_file("'>u2'", "False", "(2, 2)", "aAbBcCdD")),
-              ElementsAre("array: u16 (2)", "AaBb", "CcDd"));
+              ElementsAre("array: uint16 (2)", "AaBb", "CcDd"));
   EXPECT_THAT(rows_of(npy_file("'|u1'", "True", "(2, 3)", "adbecf")),
-              ElementsAre("array: u8 (3)", "abc", "def"));
+              ElementsAre("array: uint8 (3)", "abc", "def"));
   // (2, 2, 2): the first index runs fastest.
   EXPECT_THAT(rows_of(npy_file("'|u1'", "True", "(2, 2, 2)", "aecgbfdh")),
-              ElementsAre("array: u8 (2, 2)", "abcd", "efgh"));
+              ElementsAre("array: uint8 (2, 2)", "abcd", "efgh"));
   EXPECT_THAT(rows_of(npy_file("'>u2'", "True", "(2, 1, 2)", "aAcCbBdD")),
-              ElementsAre("array: u16 (1, 2)", "AaBb", "CcDd"));
+              ElementsAre("array: uint16 (1, 2)", "AaBb", "CcDd"));
 }
 
 TEST(Npy, LargeArraysInFortransOrderAreReadInBlocks) {
@@ -106,24 +106,25 @@ TEST(Npy, SeveralFilesAreOneAndMustAgree) {
   MemoryStore store;
   store.add("d/a.npy", npy_file("'|u1'", "False", "(2, 3)", "abcdef"));
   store.add("d/b.npy", npy_file("'|u1'", "True", "(1, 3)", "ghi"));
-  EXPECT_THAT(rows_of(store, "d"), ElementsAre("array: u8 (3)", "abc", "def", "ghi"));
+  EXPECT_THAT(rows_of(store, "d"), ElementsAre("array: uint8 (3)", "abc", "def", "ghi"));
   store.add("d/c.npy", npy_file("'|i1'", "False", "(1, 3)", "ghi"));
   EXPECT_THAT(rows_of(store, "d")[0],
-              HasSubstr("'d/c.npy': wants u8 (3) in 'array' as 'd/a.npy' has, got i8 (3)"));
+              HasSubstr("'d/c.npy': expected uint8 (3) in 'array' as in 'd/a.npy', got int8 (3)"));
 }
 
 TEST(Npy, WhatIsRefusedSaysWhatToDo) {
   const auto said = [](const std::string& descr, const std::string& shape, const std::string& data) {
     return rows_of(npy_file(descr, "False", shape, data))[0];
   };
-  EXPECT_THAT(said("'|O'", "(1,)", "pickle"), HasSubstr("objects are pickled, and nothing here unpickles"));
+  EXPECT_THAT(said("'|O'", "(1,)", "pickle"), HasSubstr("objects are pickled, which is not supported"));
   EXPECT_THAT(said("'<c8'", "(1,)", "12345678"), HasSubstr("save x.view(x.real.dtype)"));
   EXPECT_THAT(said("[('x', '<f4')]", "(1,)", "1234"), HasSubstr("numpy.savez(path, **{n: x[n]"));
   EXPECT_THAT(said("'<M8[ns]'", "(1,)", "12345678"), HasSubstr("save x.view('i8')"));
   EXPECT_THAT(said("'<f8'", "()", "12345678"), HasSubstr("got a single number; save x[None]"));
-  EXPECT_THAT(said("'<f8'", "(2, 0)", ""), HasSubstr("wants rows of at least one number, got f64 (2, 0)"));
-  EXPECT_THAT(said("'<f8'", "(2,)", "12345678"), HasSubstr("wants 16 bytes for f64 (2), got 8"));
-  EXPECT_THAT(said("'<f8'", "(1,)", "123456789"), HasSubstr("wants 8 bytes for f64 (1), got 9"));
+  EXPECT_THAT(said("'<f8'", "(2, 0)", ""),
+              HasSubstr("expected rows of at least one number, got float64 (2, 0)"));
+  EXPECT_THAT(said("'<f8'", "(2,)", "12345678"), HasSubstr("expected 16 bytes for float64 (2), got 8"));
+  EXPECT_THAT(said("'<f8'", "(1,)", "123456789"), HasSubstr("expected 8 bytes for float64 (1), got 9"));
   EXPECT_THAT(said("'<f8'", "(9223372036854775807, 9223372036854775807)", ""), HasSubstr("got 0"));
 }
 
@@ -131,14 +132,14 @@ TEST(Npy, HeadersOfEveryVersionAreRead) {
   const std::string rest = "{'descr': '|u1', 'fortran_order': False, 'shape': (2L, 1L), }\n";
   const auto length = static_cast<char>(rest.size());
   EXPECT_THAT(rows_of("\x93NUMPY" + std::string("\1\0", 2) + length + '\0' + rest + "ab"),
-              ElementsAre("array: u8 (1)", "a", "b"));
+              ElementsAre("array: uint8 (1)", "a", "b"));
   for (const char* version : {"\2", "\3"})
     EXPECT_THAT(
         rows_of("\x93NUMPY" + std::string(version) + '\0' + length + std::string(3, '\0') + rest + "ab"),
-        ElementsAre("array: u8 (1)", "a", "b"));
+        ElementsAre("array: uint8 (1)", "a", "b"));
   // Longer than the first read.
   const std::string padded = npy_file("'|u1'", "False", "(2,)", "ab", 5000);
-  EXPECT_THAT(rows_of(padded), ElementsAre("array: u8 ()", "a", "b"));
+  EXPECT_THAT(rows_of(padded), ElementsAre("array: uint8 ()", "a", "b"));
 }
 
 Samples written_samples(TensorSpec spec, size_t count) {
@@ -173,17 +174,17 @@ TEST(NpyWriter, WhatItHasNoPlaceForIsRefused) {
     return std::string(write_samples("npy", folder / "x.npy", schema, {}).text());
   };
   EXPECT_THAT(said(Schema::of({"a", "b"}, {{}, {}})),
-              HasSubstr("npy wants one field, got a: u8 (), b: u8 ()"));
-  EXPECT_THAT(said(Schema::of({"a"}, {{DType::bytes, {kAny}}})), HasSubstr("npy wants arrays of one shape"));
-  EXPECT_THAT(said(Schema::of({"a"}, {{DType::bf16, {}}})), HasSubstr("npy holds no bf16; cast it"));
+              HasSubstr("npy: expected one field, got a: uint8 (), b: uint8 ()"));
+  EXPECT_THAT(said(Schema::of({"a"}, {{DType::bytes, {kAny}}})), HasSubstr("expected arrays of one shape"));
+  EXPECT_THAT(said(Schema::of({"a"}, {{DType::bf16, {}}})), HasSubstr("npy cannot store bfloat16; cast it"));
   const Schema open = Schema::of({"a"}, {{DType::f32, {kAny}}});
   const auto run = [](int64_t length) { return std::vector{element(DType::f32, {length}, 1)}; };
   EXPECT_THAT(write_samples("npy", folder / "b.npy", open, {run(2), run(2), run(3)}).text(),
-              HasSubstr("field 'a': npy wants arrays of one shape, (2), got (3)"));
+              HasSubstr("field 'a': expected arrays of one shape, (2), got (3)"));
   EXPECT_THAT(write_samples("npy", folder / "c.npy", open, {run(0)}).text(),
               HasSubstr("at least one number"));
   EXPECT_TRUE(write_samples("npy", folder / "d.npy", open, {run(2), run(2)}).ok());
-  EXPECT_EQ(read_samples(folder / "d.npy")->schema.text(), "array: f32 (2)");
+  EXPECT_EQ(read_samples(folder / "d.npy")->schema.text(), "array: float32 (2)");
   EXPECT_TRUE(write_samples("npy", folder / "e.npy", open, {}).ok());
   EXPECT_EQ(read_samples(folder / "e.npy")->samples.size(), 0u);
 }
@@ -219,7 +220,7 @@ SourceCase npy_kept() {
   out.open = by_registered_format("npy");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Npy, SourceConformance, testing::Values(few_npy_rows, wide_npy_rows, npy_kept));
+INSTANTIATE_TEST_SUITE_P(Npy, SourceConformance, ::testing::Values(few_npy_rows, wide_npy_rows, npy_kept));
 
 }  // namespace
 }  // namespace trial

@@ -1,4 +1,4 @@
-// .npz files, zips of .npy files: see README.md beside this file.
+// .npz files, zips of .npy files: see README.md.
 #include <algorithm>
 #include <set>
 
@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kFirstOfMember = 1024;              // bytes: a member's head, and that of its array
+constexpr uint64_t kFirstOfMember = 1024;              // bytes: a member's header, and that of its array
 constexpr uint64_t kMostUnpacked = uint64_t{2} << 30;  // bytes of all chosen arrays of a file
 constexpr std::string_view kEnding = ".npy";
 
@@ -25,7 +25,7 @@ std::string counts_text(const std::vector<FoundArray>& arrays) {
 
 using FoundArrays = std::vector<FoundArray>;
 
-// The directory, then the heads of the members that were chosen, then the bytes of those that are deflated.
+// Reads the directory, then the headers of the chosen members, then the bytes of those that are deflated.
 class FindNpz final : public Opening<FoundArrays> {
  public:
   FindNpz(uint64_t size, std::vector<std::string> fields) : size_(size), fields_(std::move(fields)) {}
@@ -61,8 +61,8 @@ class FindNpz final : public Opening<FoundArrays> {
   enum class Stage { start, tail, wide_end, directory, heads };
   struct Chosen {
     zips::Member member;
-    uint64_t begin = 0, length = 0;  // what is read of it next; nothing when its array is there
-    uint64_t data = 0;               // 0: not known yet
+    uint64_t begin = 0, length = 0;  // the next read of it; none when its array is complete
+    uint64_t data = 0;               // offset of its data; 0: not known yet
     bool is_left_out = false;
     FoundArray array = {};
   };
@@ -78,19 +78,19 @@ class FindNpz final : public Opening<FoundArrays> {
     std::string text;
     for (const zips::Member& member : members) {
       if (!names.insert(member.name).second)
-        return corrupt("wants arrays of different names, got '" + array_name(member) + "' twice");
+        return corrupt("expected arrays with distinct names, got '" + array_name(member) + "' twice");
       text += (text.empty() ? "" : ", ") + array_name(member);
     }
-    if (members.empty()) return invalid("wants at least one array, the zip has no .npy file");
+    if (members.empty()) return invalid("expected at least one array, but the zip has no .npy file");
     if (fields_.empty()) {
       for (zips::Member& member : members) chosen_.push_back({std::move(member)});
     }
     for (const std::string& field : fields_) {
       const auto it = std::ranges::find_if(members, [&](const auto& m) { return array_name(m) == field; });
       if (std::ranges::count(fields_, field) > 1)
-        return invalid("fields wants each array once, got '" + field + "' twice");
+        return invalid("fields: expected each array once, got '" + field + "' twice");
       if (it == members.end())
-        return invalid("fields wants names of arrays (" + text + "), got '" + field + "'");
+        return invalid("fields: expected names of arrays (" + text + "), got '" + field + "'");
       chosen_.push_back({*it});
     }
     uint64_t unpacked = 0, packed = 0;
@@ -98,12 +98,13 @@ class FindNpz final : public Opening<FoundArrays> {
       HEADRACE_TRY(named(one, zips::check_member(one.member)));
       packed += one.member.packed;  // each less than the file
       if (packed > directory_.offset)
-        return named(one, corrupt("wants members that lie apart, they are more than the file"));
+        return named(one, corrupt("expected members that do not overlap, but they are larger than the file"));
       if (!one.member.is_stored()) unpacked += std::min(one.member.size, kMostUnpacked + 1);
       if (unpacked > kMostUnpacked)
-        return Status(Code::exhausted,
-                      "wants at most 2 GiB of compressed arrays, which are unpacked and "
-                      "kept, got more; fields= takes some, numpy.savez() does not compress");
+        return Status(
+            Code::exhausted,
+            "expected at most 2 GiB of compressed arrays, which are unpacked and kept in memory, got "
+            "more; choose some with fields= or save them with numpy.savez(), which does not compress");
     }
     return {};
   }
@@ -138,7 +139,7 @@ class FindNpz final : public Opening<FoundArrays> {
         return take_stored(one, bytes->bytes().subspan(head, std::min(bytes->size() - head, member.size)));
       one.begin = one.data,
       one.length = member.is_stored() ? std::min(kFirstOfMember, member.size) : member.packed;
-      if (one.length == 0) return corrupt("wants an .npy file, got no bytes");
+      if (one.length == 0) return corrupt("expected an .npy file, got no bytes");
       return {};
     }
     if (member.is_stored()) return take_stored(one, bytes->bytes());
@@ -165,7 +166,7 @@ class FindNpz final : public Opening<FoundArrays> {
     return {};
   }
 
-  // A single number that nobody asked for has no rows.
+  // A single number that was not asked for has no rows.
   bool leave_out(Chosen& one, const NpyHeader& header) const {
     return one.is_left_out = fields_.empty() && header.shape.rank() == 0;
   }
@@ -178,12 +179,12 @@ class FindNpz final : public Opening<FoundArrays> {
     FoundArrays arrays;
     for (Chosen& one : chosen_)
       if (!one.is_left_out) arrays.push_back(std::move(one.array));
-    if (arrays.empty()) return invalid("wants at least one array with rows, got single numbers only");
+    if (arrays.empty()) return invalid("expected at least one array with rows, got single numbers only");
     const bool are_equal =
         std::ranges::all_of(arrays, [&](const FoundArray& array) { return array.count == arrays[0].count; });
     if (!are_equal)
-      return invalid("wants arrays with as many rows each, got " + counts_text(arrays) +
-                     "; fields= says which belong together");
+      return invalid("expected arrays with the same number of rows, got " + counts_text(arrays) +
+                     "; choose those that belong together with fields=");
     return Step<FoundArrays>(std::move(arrays));
   }
 
@@ -194,8 +195,8 @@ class FindNpz final : public Opening<FoundArrays> {
   std::vector<Chosen> chosen_;
 };
 
-// A zip whose first member is an array. Where it holds anything else, too, and is not named as NumPy names
-// it, it is a folder of files.
+// A zip whose first member is an array. If it also has other files and is not named .npz, it is a folder of
+// files.
 int recognise_npz(const Probe& probe) {
   const std::string_view text = probe.text();
   if (probe.inside && !probe.path.ends_with(".npz")) {
@@ -210,9 +211,9 @@ int recognise_npz(const Probe& probe) {
 }
 
 Result<SourceOpening> open_npz(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::vector<std::string> fields, request.texts("fields"));
+  HEADRACE_ASSIGN(const std::vector<std::string> fields, request.strings("fields"));
   const std::vector<SourceFile>& files = request.path().files;
-  if (files.empty()) return invalid("wants files, got none");
+  if (files.empty()) return invalid("expected files, got none");
   std::vector<ArrayWalk> walks;
   for (const SourceFile& file : files) walks.push_back(std::make_unique<FindNpz>(file.size, fields));
   return open_row_files("npz", request, files, std::move(walks));
@@ -220,9 +221,19 @@ Result<SourceOpening> open_npz(const OpenRequest& request) {
 
 const FormatRegistration registered_npz({
     .name = "npz",
-    .doc = "NumPy's .npz files: a field for each array, a sample for each slice along their first axis; one "
-           "file or many.",
-    .options = {{"fields", "Sequence[str] | None", "These arrays, in this order; all when not given."}},
+    .doc = "NumPy's .npz files: one field per array, one sample per slice along their first axes.",
+    .fields = "one per array, as in `read_npy`.",
+    .details = {"Compressed arrays are decompressed when the file is opened and kept in memory, up to 2 GiB. "
+                "All files must have the same arrays."},
+    .options = {{"fields", "Sequence[str] | None",
+                 "Only these arrays, in this order; all except scalars when not given."}},
+    .raises = {{"NotImplementedError",
+                "a chosen array is not supported by `read_npy`, or is compressed with another method than "
+                "deflate."},
+               {"ValueError", "arrays have different numbers of rows, or a given array does not exist."},
+               {"MemoryError", "more than 2 GiB would be decompressed."},
+               {"CorruptSample", "the zip, a checksum or an array is damaged."}},
+    .example = "hr.read_npz(\"mnist.npz\", fields=[\"x_train\", \"y_train\"])",
     .recognise = recognise_npz,
     .open = open_npz,
     .takes_files = true,

@@ -72,10 +72,11 @@ Value fields(std::vector<std::string> names) {
 
 TEST(Npz, EachArrayIsAFieldAndFieldsChoose) {
   const std::string zip = zip_file({{"x.npy", x_npy()}, {"y.npy", y_npy(), true}});
-  EXPECT_EQ(schema_or_error(zip), "x: u8 (20), y: u16 ()");
-  EXPECT_EQ(schema_or_error(zip, fields({"y", "x"})), "y: u16 (), x: u8 (20)");
-  EXPECT_THAT(schema_or_error(zip, fields({"z"})), HasSubstr("fields wants names of arrays (x, y), got 'z'"));
-  EXPECT_THAT(schema_or_error(zip, fields({"x", "x"})), HasSubstr("wants each array once, got 'x' twice"));
+  EXPECT_EQ(schema_or_error(zip), "x: uint8 (20), y: uint16 ()");
+  EXPECT_EQ(schema_or_error(zip, fields({"y", "x"})), "y: uint16 (), x: uint8 (20)");
+  EXPECT_THAT(schema_or_error(zip, fields({"z"})),
+              HasSubstr("fields: expected names of arrays (x, y), got 'z'"));
+  EXPECT_THAT(schema_or_error(zip, fields({"x", "x"})), HasSubstr("expected each array once, got 'x' twice"));
   MemoryStore store;
   store.add("any", zip);
   EXPECT_TRUE(open_source(store, "any").ok());
@@ -85,14 +86,14 @@ TEST(Npz, ArraysOfOtherLengthsAreNotGuessedAt) {
   const std::string scalar = npy_file("'<f8'", "False", "()", "12345678");
   const std::string two = npy_file("'|u1'", "False", "(2,)", "ab");
   EXPECT_EQ(schema_or_error(zip_file({{"s.npy", scalar, true}, {"two.npy", two}, {"note.txt", "hello"}})),
-            "two: u8 ()");
+            "two: uint8 ()");
   const std::string zip = zip_file({{"x.npy", x_npy(), true}, {"two.npy", two}});
   EXPECT_THAT(schema_or_error(zip),
-              HasSubstr("wants arrays with as many rows each, got 'x': 3, 'two': 2; fields= says"));
-  EXPECT_EQ(schema_or_error(zip, fields({"two"})), "two: u8 ()");
+              HasSubstr("expected arrays with the same number of rows, got 'x': 3, 'two': 2; choose those"));
+  EXPECT_EQ(schema_or_error(zip, fields({"two"})), "two: uint8 ()");
   EXPECT_THAT(schema_or_error(zip_file({{"s.npy", scalar}})), HasSubstr("got single numbers only"));
   EXPECT_THAT(schema_or_error(zip_file({{"s.npy", scalar}}), fields({"s"})),
-              HasSubstr("'s': wants an array whose"));
+              HasSubstr("'s': expected an array whose"));
 }
 
 TEST(Npz, SmallRowsAreKeptUpToASumForAllArrays) {
@@ -117,16 +118,15 @@ TEST(Npz, DamageIsNamed) {
   const size_t crc = zip.find("PK\1\2") + 16;
   std::string other = zip;
   other[crc] ^= 1;
-  EXPECT_THAT(schema_or_error(other),
-              HasSubstr("'x': wants a zip member with the checksum of its directory"));
+  EXPECT_THAT(schema_or_error(other), HasSubstr("'x': a zip member does not match its checksum"));
   other = zip, other[crc + 9] ^= 64;  // bytes it unpacks to
   EXPECT_THAT(schema_or_error(other), HasSubstr("'x': "));
   other = zip, other[zip.find("PK\1\2") + 10] = 12;
   EXPECT_THAT(schema_or_error(other),
-              HasSubstr("wants a zip member that is stored, deflated or in zstd, got method 12 (bzip2)"));
+              HasSubstr("expected a zip member that is stored, deflated or in zstd, got method 12 (bzip2)"));
   other = zip, other[zip.find("PK\1\2") + 8] = 1;
-  EXPECT_THAT(schema_or_error(other), HasSubstr("got an encrypted one"));
-  EXPECT_THAT(schema_or_error(zip.substr(0, zip.size() - 1)), HasSubstr("wants a zip file with a directory"));
+  EXPECT_THAT(schema_or_error(other), HasSubstr("encrypted zip members cannot be read"));
+  EXPECT_THAT(schema_or_error(zip.substr(0, zip.size() - 1)), HasSubstr("there is no directory at its end"));
   EXPECT_THAT(schema_or_error(zip_file({{"x.npy", x_npy()}, {"x.npy", x_npy()}})),
               HasSubstr("got 'x' twice"));
   EXPECT_THAT(schema_or_error(zip_file({{"a.txt", "a"}})), HasSubstr("the zip has no .npy file"));
@@ -151,7 +151,7 @@ SourceCase npz_of(bool deflated, bool wide) {
 SourceCase npz_stored() { return npz_of(false, false); }
 SourceCase npz_deflated() { return npz_of(true, false); }
 SourceCase npz_wide() { return npz_of(false, true); }
-INSTANTIATE_TEST_SUITE_P(Npz, SourceConformance, testing::Values(npz_stored, npz_deflated, npz_wide));
+INSTANTIATE_TEST_SUITE_P(Npz, SourceConformance, ::testing::Values(npz_stored, npz_deflated, npz_wide));
 
 }  // namespace
 }  // namespace trial

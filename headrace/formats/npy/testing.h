@@ -22,7 +22,7 @@ struct ZipMember {
   std::string name, data;
   bool deflated = false;
 };
-// `wide`: sizes, places and the directory as zip64 has them.
+// `wide`: sizes, offsets and the directory as in zip64.
 std::string zip_file(const std::vector<ZipMember>& members, bool wide = false);
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// Writes .npy files: "Writing" in README.md beside this file.
+// Writes .npy files: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kPiece = size_t{1} << 20;  // bytes that are written at once, or a longer row
+constexpr size_t kPiece = size_t{1} << 20;  // bytes written at once, or one longer row
 
-// Room for the header of any number of rows comes first; the header itself last. What the schema leaves open
-// of the shape is as the first sample has it.
+// Leaves room for the header of any number of rows, and writes the header last. The first sample decides the
+// dimensions that the schema leaves open.
 class NpyWriter final : public FileWriter {
  public:
   NpyWriter(std::string name, const TensorSpec& row, std::unique_ptr<NewFile> file)
@@ -21,12 +21,12 @@ class NpyWriter final : public FileWriter {
   Status add(const std::vector<Tensor>& fields) override {
     const View row = fields[0].view();
     if (row.size_bytes() == 0)
-      return invalid(name_ + "npy wants arrays of at least one number, got " + row.spec().text());
+      return invalid(name_ + "expected arrays of at least one number, got " + row.spec().text());
     if (rows_ == 0)
       begin(row.shape);
     else if (!(row.shape == row_.shape))
-      return invalid(name_ + "npy wants arrays of one shape, " + row_.shape.text() + ", got " +
-                     row.shape.text() + "; Arrow holds others");
+      return invalid(name_ + "expected arrays of one shape, " + row_.shape.text() + ", got " +
+                     row.shape.text() + "; Arrow files can hold several shapes");
     waiting_.insert(waiting_.end(), row.bytes().begin(), row.bytes().end());
     ++rows_;
     return waiting_.size() < kPiece ? Status() : flush();
@@ -61,7 +61,7 @@ class NpyWriter final : public FileWriter {
 
   const std::string name_;
   TensorSpec row_;
-  uint64_t room_ = 0, written_ = 0;  // bytes: of the header, of all
+  uint64_t room_ = 0, written_ = 0;  // bytes: of the header, in total
   int64_t rows_ = 0;
   std::unique_ptr<NewFile> file_;
   std::vector<std::byte> waiting_;
@@ -70,20 +70,22 @@ class NpyWriter final : public FileWriter {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   const Schema& schema = request.schema;
   if (schema.size() != 1)
-    return invalid("npy wants one field, got " + schema.text() + "; ds.map(lambda s: s.image) keeps one");
+    return invalid("npy: expected one field, got " + schema.text() +
+                   "; keep one with ds.map(lambda s: s.image)");
   const TensorSpec& row = schema.specs[0];
-  const std::string field = "field '" + schema.names[0] + "': ";
+  const std::string field = "npy: field '" + schema.names[0] + "': ";
   if (is_text(row.dtype))
-    return invalid(field + "npy wants arrays of one shape, got " + row.text() + "; Arrow holds others");
+    return invalid(field + "expected arrays of one shape, got " + row.text() +
+                   "; Arrow files can hold others");
   HEADRACE_TRY(check_npy(row.dtype).before(field));
-  if (row.shape.rank() == kMaxRank) return invalid(field + "npy wants at most 7 dimensions, got 8");
+  if (row.shape.rank() == kMaxRank) return invalid(field + "expected at most 7 dimensions, got 8");
   HEADRACE_ASSIGN(auto file, NewFile::make(request.path));
   return std::make_unique<NpyWriter>(field, row, std::move(file));
 }
 
 const WriterRegistration registered_writer({
     .name = "npy",
-    .doc = "NumPy's .npy files: one field of one shape, its values along a new first axis.",
+    .doc = "NumPy's .npy files: one field of one shape, its values stacked along a new first axis.",
     .ending = ".npy",
     .make = make,
 });

@@ -6,13 +6,13 @@
 namespace headrace {
 namespace {
 
-constexpr int kMostFolders = 16;  // in one another
+constexpr int kMostFolders = 16;  // nested
 
-bool is_of_macs(std::string_view name) {
+bool is_of_macs(std::string_view name) {  // written by macOS
   return name.starts_with("__MACOSX/") || name == ".DS_Store" || name.starts_with("._");
 }
 
-// "" where there is none.
+// The name of the only top-level folder; "" if there is none or it is a class of images.
 std::string only_folder(const Listing& listing) {
   std::string_view found;
   for (size_t i = 0; i < listing.files.size(); ++i) {

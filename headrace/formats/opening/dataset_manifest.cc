@@ -17,20 +17,20 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kMostOfManifests = uint64_t{4} << 20;  // bytes, of all for these data: some 20,000 shards
-constexpr size_t kMostGlobs = 1000;                       // of a pattern's braces
+constexpr uint64_t kMostOfManifests = uint64_t{4} << 20;  // bytes, of all manifests: some 20,000 shards
+constexpr size_t kMostGlobs = 1000;                       // from the braces of a pattern
 constexpr size_t kNamedFiles = 3;
-constexpr std::string_view kByNames = ", by the names of the others";
+constexpr std::string_view kByNames = " (judging by the numbers in file names)";
 constexpr std::string_view kLmdbFile = "/data.mdb";  // a shard of LMDB is a folder
 
-// A manifest, and which of the files it speaks of.
+// A manifest, and the files that it lists.
 struct ManifestFile {
-  std::string path, folder;  // the manifest's own; of the shards
+  std::string path, folder;  // of the manifest; of its shards
   Manifest manifest;
-  std::unordered_map<std::string_view, size_t> by_name;  // in its shards
+  std::unordered_map<std::string_view, size_t> by_name;  // index into its shards
   std::vector<const SourceFile*> found;                  // for each of its shards; null: not there
-  bool is_of_one = false;                                // of one file or folder, whatever that is called now
-  uint64_t unlisted = 0;  // in a folder that is read, and it knows nothing of them
+  bool is_of_one = false;                                // of one file or folder, whatever its current name
+  uint64_t unlisted = 0;                                 // files of the folder that it does not list
 
   std::optional<size_t> entry_of(std::string_view name) const {
     const auto entry = by_name.find(name);
@@ -66,7 +66,7 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && std::ranges::none_of(name, is_odd);
 }
 
-// Looks for manifests, each once.
+// Looks for manifests, each path once.
 class ManifestFiles {
  public:
   ManifestFiles(Store& store, const FormatInfo& format) : store_(store), format_(format) {}
@@ -81,15 +81,15 @@ class ManifestFiles {
       made->by_name.emplace(made->manifest.shards[i].name, i);
     if (made->by_name.size() == made->manifest.shards.size()) return &*made;
     made.reset();
-    ignored_[path] = "wants each shard once";
+    ignored_[path] = "expected each shard once";
     return nullptr;
   }
-  // Why the manifest at this path, which is there, is not heard; "" where it is, or there is none.
+  // Why the existing manifest at this path is ignored; "" if it is used or does not exist.
   std::string ignored(const std::string& path) const {
     const auto why = ignored_.find(path);
-    return why == ignored_.end() ? "" : in_quotes(path) + " is not heard: " + why->second;
+    return why == ignored_.end() ? "" : in_quotes(path) + " is ignored: " + why->second;
   }
-  // Those that speak of something.
+  // Those that list any of the files.
   std::vector<ManifestFile*> all() {
     std::vector<ManifestFile*> out;
     for (auto& [path, manifest_file] : by_path_)
@@ -106,10 +106,10 @@ class ManifestFiles {
     if (!manifest.ok())
       ignored_[path] = manifest.status().text();
     else if (manifest->format != format_.name)
-      ignored_[path] = "it is of " + in_quotes(manifest->format.substr(0, 100)) + ", and these are read as " +
-                       in_quotes(format_.name);
+      ignored_[path] = "it describes data of format " + in_quotes(manifest->format.substr(0, 100)) +
+                       ", but the data is read as " + in_quotes(format_.name);
     else if (std::ranges::any_of(manifest->shards, is_odd))
-      ignored_[path] = "wants plain names of shards";
+      ignored_[path] = "expected plain file names for its shards";
     if (ignored_.contains(path)) return std::nullopt;
     ManifestFile out{path, folder_of(path), *std::move(manifest)};
     out.found.resize(out.manifest.shards.size());
@@ -119,13 +119,13 @@ class ManifestFiles {
   Store& store_;
   const FormatInfo& format_;
   uint64_t left_ = kMostOfManifests;
-  std::map<std::string, std::optional<ManifestFile>> by_path_;  // nothing: there is none
-  std::map<std::string, std::string> ignored_;                  // why, of those that are there
+  std::map<std::string, std::optional<ManifestFile>> by_path_;  // nullopt: none
+  std::map<std::string, std::string> ignored_;                  // why, by path
 };
 
-const SourceFile kSomeFolder;  // a shard that is one, of whose files nothing is asked
+const SourceFile kSomeFolder;  // a shard that is a folder, whose files are not looked at
 
-// What speaks of a folder that is data as such.
+// Finds the manifest of a folder that is one data set by itself.
 bool find_of_folder(ManifestFiles& manifest_files, const std::string& path) {
   ManifestFile* inside = manifest_files.at(path_in(path, kManifestName));
   if (inside) return inside->is_of_one = true;
@@ -136,7 +136,8 @@ bool find_of_folder(ManifestFiles& manifest_files, const std::string& path) {
   return entry.has_value();
 }
 
-// Of files: whether each has one that knows it. Of several that have theirs beside them the first has one.
+// Finds the manifests of files; whether each file has one. If the first of several has its own, so may the
+// others.
 bool find_of_files(ManifestFiles& manifest_files, const std::vector<SourceFile>& files,
                    const std::string& read_folder) {
   bool all = true, look_beside = true;
@@ -159,7 +160,7 @@ bool find_of_files(ManifestFiles& manifest_files, const std::vector<SourceFile>&
   return all;
 }
 
-// Whether a path is among those that were given: below a folder, or as a pattern says. `files` are there.
+// Whether a path is among the given ones: below a folder, or matched by a pattern. `files` are those found.
 IsAsked asked(const std::vector<std::string>& given, const std::vector<std::string>& files) {
   const std::unordered_set<std::string_view> plain(files.begin(), files.end());
   std::vector<std::string> folders, globs;
@@ -178,12 +179,12 @@ IsAsked asked(const std::vector<std::string>& given, const std::vector<std::stri
 }
 
 bool has_its_size(const SourceFile& file, const ShardEntry& entry) {
-  const bool is_of_folder = file.path.ends_with(kLmdbFile);  // where locks may have come and gone
+  const bool is_of_folder = file.path.ends_with(kLmdbFile);  // where a lock file may come and go
   return is_of_folder ? file.size > 0 && file.size <= entry.bytes : file.size == entry.bytes;
 }
 
-// Whether what it says of reading is of the bytes that are there now: another tool may have written them. A
-// file that was cut is still the one that was written, beside others that are.
+// Whether its options for reading apply to the current bytes: another tool may have rewritten the files. A
+// truncated file still counts as the written one if others are unchanged.
 bool is_applicable(const ManifestFile& manifest_file) {
   if (manifest_file.unlisted > 0) return false;
   bool has_files = false, has_whole = false;
@@ -197,7 +198,7 @@ bool is_applicable(const ManifestFile& manifest_file) {
   return has_whole || !has_files;
 }
 
-// Whether its options are those that the writer of its format says of such data: nobody else's.
+// Whether its options are those that the format's writer sets for such data, and not made up.
 bool is_of_writer(const Manifest& manifest) {
   const WriterInfo* writer = find_writer(manifest.format);
   if (manifest.read_with.is_null()) return true;
@@ -209,18 +210,17 @@ bool is_of_writer(const Manifest& manifest) {
   return writer->read_with(request) == manifest.read_with;
 }
 
-// Whether anything in it would be heard of reading.
+// Whether it contains anything that affects reading.
 bool says_how(const Manifest& manifest) {
   const Value* classes = manifest.metadata.find("classes");
   return (manifest.read_with.object() && !manifest.read_with.object()->empty()) || classes;
 }
 
-// `names`: the first of them.
+// `names`: the first of the missing shards.
 std::string lost_text(std::span<const std::string> names, uint64_t missing, uint64_t samples,
                       const Manifest& manifest, const std::string& path) {
-  return missing_text(names, missing, manifest.shards.size()) + ", and with " +
-         (missing == 1 ? "it " : "them ") + std::to_string(samples) + " of " +
-         std::to_string(manifest.samples()) + " samples, as " + in_quotes(path) + " says";
+  return missing_text(names, missing, manifest.shards.size()) + " (" + std::to_string(samples) + " of " +
+         std::to_string(manifest.samples()) + " samples, according to " + in_quotes(path) + ")";
 }
 
 std::string missing_of(const ManifestFile& manifest_file, const IsAsked& is_asked) {
@@ -245,7 +245,8 @@ uint64_t samples_there(const ManifestFile& manifest_file) {
   return out;
 }
 
-// The folders in a folder that is read as one, as far as they are shards: they say how many they are.
+// The folders in a folder that is read as one data set; empty unless all of their names are numbered
+// ("-of-").
 std::vector<std::string> folders_in(const Listing& listing, const std::string& place) {
   std::vector<std::string> out;
   std::unordered_set<std::string_view> seen;
@@ -259,7 +260,7 @@ std::vector<std::string> folders_in(const Listing& listing, const std::string& p
   return out;
 }
 
-// As missing_of(), of such folders.
+// The same as missing_of(), for such folders.
 std::string missing_folders(const std::vector<std::string>& folders, const ManifestFile& inside) {
   const std::unordered_set<std::string_view> there(folders.begin(), folders.end());
   std::vector<std::string> missing;
@@ -275,7 +276,7 @@ std::string missing_folders(const std::vector<std::string>& folders, const Manif
   return by_names.empty() ? "" : by_names + std::string(kByNames);
 }
 
-// Adds to a list of names in which few are shown.
+// Appends to a list of names that shows only the first few.
 void add_name(std::string text, size_t& shown, std::string& out) {
   if (++shown <= kNamedFiles)
     out += (out.empty() ? "" : ", ") + std::move(text);
@@ -294,7 +295,7 @@ std::string empty_files(const std::vector<SourceFile>& files) {
                           (empty == 1 ? "is" : "are") + " empty: " + names;
 }
 
-// Options that leave as many samples as there are.
+// Options that do not change the number of samples.
 bool keeps_number(std::string_view option) {
   constexpr std::string_view all[] = {"columns", "defaults", "dtypes", "fields", "key", "nulls", "verify"};
   return std::ranges::find(all, option) != std::end(all);
@@ -335,7 +336,7 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
     for (size_t i = 0; i < manifest_file->found.size(); ++i)
       if (const SourceFile* file = manifest_file->found[i];
           file && file != &kSomeFolder && !has_its_size(*file, manifest_file->manifest.shards[i]))
-        add_name(in_quotes(file->path) + " of " + std::to_string(file->size) + " bytes", odd, odd_);
+        add_name(in_quotes(file->path) + " (" + std::to_string(file->size) + " bytes)", odd, odd_);
   }
   if (all_known)
     counted_by_ = all.size() == 1 ? in_quotes(all[0]->path) : std::to_string(all.size()) + " manifests";
@@ -343,11 +344,11 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
     read_with_ = all[0]->manifest.read_with, about_ = all[0]->manifest.metadata;
   else if (std::ranges::any_of(all, [](const ManifestFile* one) { return says_how(one->manifest); }))
     notes_.push_back(in_quotes(all[0]->path) +
-                     (all[0]->unlisted > 0 || !all_known ? " does not know all of these files"
-                      : odd > 0                          ? " knows files of other sizes"
-                      : all.size() > 1                   ? " and others do not agree"
-                                                         : " has options that its writer does not give") +
-                     ": its dtypes, options and classes are not heard");
+                     (all[0]->unlisted > 0 || !all_known ? ": it does not list all of these files"
+                      : odd > 0                          ? ": file sizes differ from when it was written"
+                      : all.size() > 1                   ? ": it differs from the manifests of other files"
+                                                         : ": its read_with is not what its writer sets") +
+                     "; its dtypes, options and classes are ignored");
 }
 
 Value DatasetManifest::options(const Value& given) const {
@@ -361,28 +362,28 @@ Value DatasetManifest::options(const Value& given) const {
 }
 
 SourcePtr DatasetManifest::tell(SourcePtr source, const Value& given, const std::string& note) const {
-  Value told{Value::Object()};
+  Value facts{Value::Object()};
   const bool is_file_a_sample = num_files_ >= source->size();
-  if (!missing_.empty()) told.set("missing", missing_);
-  if (!numbered_.empty() && !is_file_a_sample) told.set("missing", numbered_ + std::string(kByNames));
-  if (!empty_.empty()) told.set("empty", empty_);
+  if (!missing_.empty()) facts.set("missing", missing_);
+  if (!numbered_.empty() && !is_file_a_sample) facts.set("missing", numbered_ + std::string(kByNames));
+  if (!empty_.empty()) facts.set("empty", empty_);
   const bool all_read = !given.object() || std::ranges::all_of(*given.object(), [&](const auto& option) {
     const Value* usual = read_with_.find(option.first);
     return keeps_number(option.first) || (usual && *usual == option.second);
   });
-  const std::string sizes = odd_.empty() ? "" : "not of the size that was written: " + odd_;
-  if (!sizes.empty() && (counted_by_.empty() || samples_ == source->size())) told.set("differs", sizes);
+  const std::string sizes = odd_.empty() ? "" : "size differs from when it was written: " + odd_;
+  if (!sizes.empty() && (counted_by_.empty() || samples_ == source->size())) facts.set("differs", sizes);
   if (!counted_by_.empty() && all_read && samples_ != source->size())
-    told.set("differs", counted_by_ + " wants " + std::to_string(samples_) + " samples, got " +
-                            std::to_string(source->size()) + (sizes.empty() ? "" : "; " + sizes));
+    facts.set("differs", counted_by_ + ": expected " + std::to_string(samples_) + " samples, got " +
+                             std::to_string(source->size()) + (sizes.empty() ? "" : "; " + sizes));
   std::vector<std::string> notes = notes_;
   if (!note.empty()) notes.push_back(note);
   if (!several_.empty() && !is_file_a_sample)
-    notes.push_back(several_ + "; all are read as one, and one of them alone by its name");
-  if (told.object()->empty() && notes.empty() && !(about_.object() && !about_.object()->empty()))
+    notes.push_back(several_ + "; all are read as one data set; to read one of them, pass its pattern");
+  if (facts.object()->empty() && notes.empty() && !(about_.object() && !about_.object()->empty()))
     return source;
   Value metadata = source->metadata();
-  for (const auto& [key, value] : *told.object()) metadata.set(key, value);
+  for (const auto& [key, value] : *facts.object()) metadata.set(key, value);
   for (std::string& one : notes) add_note(metadata, std::move(one));
   add_about(about_, metadata);
   return with_metadata(std::move(source), std::move(metadata));

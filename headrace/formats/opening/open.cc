@@ -49,7 +49,7 @@ struct PathArgument {
   Value value() const { return is_list ? Value(Value::List(paths.begin(), paths.end())) : Value(paths[0]); }
 };
 
-// Of the first file that is not empty: writers in parallel leave empty shards.
+// Of the first file that is not empty: parallel writers may leave empty shards.
 Status read_head(Store& store, Probe& out) {
   const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
   const auto first = std::find_if(out.files.begin(), out.files.end(), has_bytes);
@@ -72,7 +72,7 @@ Result<Probe> probe(Store& store, const std::string& path) {
   out.files.push_back({path, out.info.size, out.info.mtime_ns});
   HEADRACE_TRY(read_head(store, out));
   if (!looks_like_archive(out)) return out;
-  // One that is cut off has none, and neither has what is no archive in spite of its head.
+  // A truncated archive has none, and neither has a file that only starts like one.
   auto listing = store.list(path);
   if (listing.ok())
     out.inside = std::make_shared<const Listing>(*std::move(listing));
@@ -87,7 +87,7 @@ std::vector<std::string> paths_of(const std::string& folder, const std::vector<s
   return out;
 }
 
-// `names`: files, and folders, each of which stands for the shards in it.
+// `names`: files, and folders, each of which is replaced by the shards in it.
 Status add_files(Store& store, const std::vector<std::string>& names, Probe& out) {
   for (const std::string& name : names) {
     HEADRACE_ASSIGN(const FileInfo info, store.info(name));
@@ -113,7 +113,7 @@ Result<Probe> probe_files(Store& store, std::string path, const std::vector<std:
   return out;
 }
 
-// Each of several files as the folder that it is; nothing where one is no archive.
+// Several archives, each read as a folder; nothing if one of them is not an archive.
 Result<std::optional<Probe>> probe_archives(Store& store, const Probe& several) {
   std::vector<std::string> shards;
   for (const SourceFile& file : several.files) {
@@ -145,12 +145,12 @@ Result<Probe> probe(Store& store, const PathArgument& given) {
         if (seen.insert(one).second) names.push_back(one);
     }
   }
-  if (names.empty()) return invalid("wants at least one path, got none");
+  if (names.empty()) return invalid("expected at least one path, got none");
   if (names.size() == 1) return probe(store, names[0]);
   return probe_files(store, given.text(), names);
 }
 
-// What was looked at, for the message that nothing was recognised.
+// What was found, for the message that no format recognised it.
 std::string seen(const Probe& probe) {
   if (probe.listing) {
     const Names& files = probe.listing->files;
@@ -159,7 +159,7 @@ std::string seen(const Probe& probe) {
       out += (i == 0 ? ": " : ", ") + in_quotes(files[i]) + (i == 2 && files.size() > 3 ? ", …" : "");
     Endings endings;
     for (size_t i = 0; i < files.size(); ++i) endings.add(files[i]);
-    return files.empty() ? out : out + "; endings " + endings_text(endings.value());
+    return files.empty() ? out : out + "; extensions " + endings_text(endings.value());
   }
   std::string out = probe.files.size() > 1
                         ? std::to_string(probe.files.size()) + " files, the first of them " +
@@ -174,11 +174,11 @@ std::string seen(const Probe& probe) {
     out += digits[static_cast<uint8_t>(c) >> 4];
     out += digits[static_cast<uint8_t>(c) & 15];
   }
-  if (begins_as_utf16(head)) out += ", as UTF-16 text does, where UTF-8 is wanted (iconv -f UTF-16 -t UTF-8)";
+  if (begins_as_utf16(head)) out += ", which looks like UTF-16; convert it with iconv -f UTF-16 -t UTF-8";
   return out;
 }
 
-// The format of that writer which gives files such an ending, or that is called so.
+// The format whose writer uses this ending, or whose name is the ending.
 const FormatInfo* format_of_ending(const std::string& path) {
   const std::string ending = shard_kind(path);
   if (ending.empty()) return nullptr;
@@ -189,7 +189,8 @@ const FormatInfo* format_of_ending(const std::string& path) {
   return find_format(ending.substr(1));
 }
 
-// Where no sample was written there may be no byte to know a format by, or no more than zeros.
+// If no samples were written, a file may be empty or contain only zeros, so that only its ending tells the
+// format.
 const FormatInfo* known_by_ending(const Probe& probe) {
   const auto is_zero = [](char c) { return c == 0; };
   const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);
@@ -197,7 +198,8 @@ const FormatInfo* known_by_ending(const Probe& probe) {
   return format_of_ending(probe.files[0].path);
 }
 
-// The format that is surest; null when none knows it. One that reads one file is not asked of several.
+// The format with the highest score; null if none recognises it. Formats of one file are not asked about
+// several.
 const FormatInfo* surest(const Probe& probe) {
   const FormatInfo* best = nullptr;
   int score = 0;
@@ -212,15 +214,15 @@ const FormatInfo* surest(const Probe& probe) {
 Status not_recognised(const Probe& probe) {
   if (!probe.not_inside.ok()) return Status(probe.not_inside).before("read: ");
   const FormatInfo* likely = probe.listing ? nullptr : format_of_ending(probe.path);
-  const std::string hint = likely ? "; its name ends as that of " + std::string(likely->name) +
-                                        " does, and format=\"" + std::string(likely->name) +
-                                        "\" says what is wrong with it"
-                                  : "";
-  return invalid("read: wants data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
-                 hint + "; name one with format=: " + known_formats());
+  const std::string hint = likely
+                               ? "; its extension is that of " + std::string(likely->name) + ": format=\"" +
+                                     std::string(likely->name) + "\" reports what is wrong with it"
+                               : "";
+  return invalid("read: expected data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
+                 hint + "; set format= to one of " + known_formats());
 }
 
-// The format that knows what lies there. A folder that none knows is looked at as a set of shards, an archive
+// The format that recognises the path. A folder that none recognises is tried as a set of shards, an archive
 // as a folder.
 Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
   if (const FormatInfo* known = surest(looked)) return known;
@@ -249,7 +251,7 @@ Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
   return known;
 }
 
-// The same for a format that the user names.
+// The same for a format chosen by the user.
 Status fit(const FormatInfo& info, Store& store, Probe& looked) {
   const bool is_known = info.recognise && info.recognise(looked) > 0;
   if (looked.inside && !is_known) {
@@ -260,8 +262,8 @@ Status fit(const FormatInfo& info, Store& store, Probe& looked) {
   }
   if (!info.takes_files) {
     if (looked.files.size() < 2) return {};
-    return invalid("reads one path, got " + std::to_string(looked.files.size()) +
-                   " files; several are read by " +
+    return invalid("reads a single path, got " + std::to_string(looked.files.size()) +
+                   " files; formats that read several files: " +
                    format_names([](const FormatInfo& other) { return other.takes_files; }));
   }
   if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
@@ -284,7 +286,7 @@ void look_beside(const FormatInfo& info, Store& store, Probe& looked) {
 
 Status check_options(const FormatInfo& info, const Value& options) {
   if (options.is_null()) return {};
-  if (!options.object()) return invalid("options want an object, got " + options.dump());
+  if (!options.object()) return invalid("options: expected an object, got " + options.dump());
   for (const auto& [key, value] : *options.object()) {
     const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
     if (std::any_of(info.options.begin(), info.options.end(), named)) continue;
@@ -316,7 +318,7 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
   if (opening.other) {
     HEADRACE_ASSIGN(const OtherData data, drive(*opening.other, opening.files, store));
-    // Whoever reads them by their positions wants them all.
+    // The files are read by position, so all of them are needed.
     IndexingOptions all = indexing;
     all.wants_all = true;
     HEADRACE_ASSIGN(SourcePtr source, open_source(store, data.paths, data.format, data.options, all));
@@ -329,8 +331,8 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   return open_the_others(info, std::move(request), *opening.records, std::move(indexes));
 }
 
-// The same with what the manifest beside data that we wrote says of them. Of its options the user's are the
-// stronger ones, also where they do not go together.
+// The same, with the options of the manifest next to data that we wrote. The user's options take precedence;
+// if the two cannot be combined, the manifest's are dropped.
 Result<SourcePtr> open_told(const FormatInfo& info, OpenRequest request, Store& store,
                             const IndexingOptions& indexing, const DatasetManifest& manifests) {
   const Value given = request.options;
@@ -341,20 +343,20 @@ Result<SourcePtr> open_told(const FormatInfo& info, OpenRequest request, Store& 
     auto source = open_as(info, std::move(as_written), store, indexing);
     if (source.ok()) return manifests.tell(*std::move(source), given);
     if (source.status().code() == Code::cancelled) return source;
-    note = "read_with of the manifest is not used: " + std::string(source.status().text());
+    note = "the options of the manifest (read_with) are ignored: " + std::string(source.status().text());
   }
   HEADRACE_ASSIGN(SourcePtr source, open_as(info, std::move(request), store, indexing));
   return manifests.tell(std::move(source), given, note);
 }
 
-// What the data are, where a user named a format that does not know them.
+// A hint at the actual format, if the user named a format that does not recognise the data.
 std::string instead(const FormatInfo& named, const Probe& looked) {
   if (!named.recognise || named.recognise(looked) > 0) return "";
   const FormatInfo* other = surest(looked);
   return other && other != &named ? "; it looks like " + other->name + ", which read() recognises" : "";
 }
 
-// What is said of one file names it already.
+// Errors about one file name it already.
 Status named(Status status, const FormatInfo& info, const PathArgument& given) {
   const bool names_file = !given.is_list && status.text().starts_with(in_quotes(given.paths[0]));
   return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
@@ -366,7 +368,7 @@ Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::strin
   if (!format.empty()) {
     info = find_format(format);
     if (!info) return invalid("read: " + no_format(format));
-    if (!info->open) return invalid("read: " + info->name + " is made, not read from a path");
+    if (!info->open) return invalid("read: " + info->name + " is generated, not read from a path");
   }
   for (const std::string& path : given.paths)
     if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
@@ -407,7 +409,7 @@ Result<SourcePtr> open_source(Store& store, const std::string& path, std::string
 
 Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
-  if (paths.empty()) return invalid("read: wants at least one path, got an empty list");
+  if (paths.empty()) return invalid("read: expected at least one path, got an empty list");
   return open_given(store, {paths, true}, format, options, indexing);
 }
 
@@ -425,7 +427,7 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
   if (const Value* path = description.find("path"); path && path->list()) {
     std::vector<std::string> paths;
     for (const Value& one : *path->list()) {
-      if (!one.text()) return invalid("plan: path wants texts, got " + one.dump());
+      if (!one.text()) return invalid("plan: 'path' must be a list of strings, got " + one.dump() + " in it");
       paths.push_back(*one.text());
     }
     return open_source(store, paths, format, options, indexing);
@@ -450,8 +452,8 @@ Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, con
       HEADRACE_ASSIGN(const uint64_t size, file->size());
       offset = extent.begin_in(size);
       if (offset > size)
-        return corrupt(name() + "wanted " + std::to_string(extent.length) +
-                       " bytes at the end, the file has " + std::to_string(size));
+        return corrupt(name() + "expected " + std::to_string(extent.length) +
+                       " bytes at the end, but the file has " + std::to_string(size));
     }
     auto bytes = read_bytes(*file, offset, extent.length);
     if (!bytes.ok()) return bytes.status().before(name());

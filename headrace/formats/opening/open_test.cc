@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string failure(const Result<SourcePtr>& result) {
   return result.ok() ? "no error" : std::string(result.status().text());
@@ -36,10 +36,11 @@ TEST(OpenSource, WhatAWriterLeavesOfNoSamplesIsKnownByItsEnding) {
     ASSERT_TRUE(source.ok()) << source.status().text();
     EXPECT_EQ((*source)->size(), 0);
   }
-  EXPECT_THAT(failure(open_source(store, "x.jsonl")), HasSubstr("jsonl: 'x.jsonl': wants a JSON object"));
-  EXPECT_THAT(failure(open_source(store, "x.tar")), HasSubstr("webdataset: 'x.tar': wants samples"));
+  EXPECT_THAT(failure(open_source(store, "x.jsonl")),
+              HasSubstr("jsonl: 'x.jsonl': expected at least one line with a JSON object"));
+  EXPECT_THAT(failure(open_source(store, "x.tar")), HasSubstr("webdataset: 'x.tar': expected samples"));
   EXPECT_THAT(failure(open_source(store, "x.bin")),
-              HasSubstr("known format, got 'x.bin', a file of 0 bytes"));
+              HasSubstr("data of a known format, got 'x.bin', a file of 0 bytes"));
 }
 
 TEST(OpenSource, TextIsKnownThatIsNotUtf8) {
@@ -54,9 +55,9 @@ TEST(OpenSource, TextIsKnownThatIsNotUtf8) {
                                  "a\0\n\0",
                                  6));
   EXPECT_THAT(failure(open_source(store, "x.dat")),
-              HasSubstr("that begins with ff fe 61 00 0a 00, as UTF-16 text"));
+              HasSubstr("that begins with ff fe 61 00 0a 00, which looks like UTF-16"));
   store.add("z.csv", "\x01\xe9,\n");
-  EXPECT_THAT(failure(open_source(store, "z.csv")), HasSubstr("wants data of a known format"));
+  EXPECT_THAT(failure(open_source(store, "z.csv")), HasSubstr("expected data of a known format"));
 }
 
 TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
@@ -67,9 +68,9 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
               HasSubstr("no format named 'nothing'; there are "));
   EXPECT_THAT(failure(open_source(store, "list.txt", "parqet")),
               HasSubstr("no format named 'parqet', did you mean 'parquet'? (there are "));
-  EXPECT_THAT(failure(open_source(store, "list.txt", "range")), HasSubstr("made, not read"));
+  EXPECT_THAT(failure(open_source(store, "list.txt", "range")), HasSubstr("generated, not read"));
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list")),
-            "file_list: 'list.txt': line 2: wants a label as the lines before it, got 'b.jpg'");
+            "file_list: 'list.txt': line 2: expected a label, as in the lines before, got 'b.jpg'");
   Value options;
   options.set("rot", "x");
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list", options)),
@@ -81,7 +82,7 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
               HasSubstr("has no option 'root'; it has key"));
   store.add("good.txt", "a.jpg\n");
   EXPECT_THAT(failure(open_source(store, "good.txt", "file_list", wrong)),
-              HasSubstr("root wants a str, got 3"));
+              HasSubstr("root: expected a str, got 3"));
 }
 
 TEST(OpenSource, FailingReadsNameTheFileAndNeverCrash) {

@@ -11,7 +11,9 @@ Result<SourcePtr> open_the_others(const FormatInfo& info, OpenRequest request, c
                                   RecordIndexes indexes) {
   const Status refused = refusal(all, indexes.refused[0]);
   if (all.finish_without) {
-    std::string note = refused_note(all.files, indexes.refused, ", and its samples cannot be read");
+    std::string note = refused_note(all.files, indexes.refused,
+                                    indexes.refused.size() == 1 ? ", and its samples cannot be read"
+                                                                : ", and their samples cannot be read");
     HEADRACE_ASSIGN(SourcePtr source,
                     all.finish_without(std::move(indexes.of_files), std::move(indexes.refused)));
     Value metadata = source->metadata();

@@ -10,11 +10,11 @@ namespace {
 constexpr size_t kShownNames = 3;  // in a message
 
 Status too_many(std::string_view pattern) {
-  return {Code::exhausted, "'" + std::string(pattern) + "' wants at most " + std::to_string(kMostExpanded) +
-                               " files, it stands for more"};
+  return {Code::exhausted, "'" + std::string(pattern) + "': expected a pattern of at most " +
+                               std::to_string(kMostExpanded) + " files, got more"};
 }
 
-// Where the brace that opens at `open` closes, or npos.
+// The position of the brace that closes the one at `open`, or npos.
 size_t closing(std::string_view text, size_t open) {
   int depth = 0;
   for (size_t i = open; i < text.size(); ++i) {
@@ -31,7 +31,7 @@ std::optional<uint64_t> number(std::string_view digits) {
   return out;
 }
 
-// "08..11": 08, 09, 10, 11. Nothing when it is no range.
+// "08..11": 08, 09, 10, 11. Empty if it is not a range.
 Result<std::vector<std::string>> range_of(std::string_view inside) {
   std::vector<std::string> out;
   const size_t dots = inside.find("..");
@@ -50,7 +50,7 @@ Result<std::vector<std::string>> range_of(std::string_view inside) {
   }
 }
 
-// "a,{b,c}": a and {b,c}. One part alone is no choice.
+// "a,{b,c}": a and {b,c}. Empty for a single part.
 std::vector<std::string> parts_of(std::string_view inside) {
   std::vector<std::string> out;
   int depth = 0;
@@ -67,11 +67,12 @@ std::vector<std::string> parts_of(std::string_view inside) {
   return out;
 }
 
-// One of "[...]" at the head of `pattern`; `length` gets that of the brackets, 0 when they do not close.
+// Whether c is in the "[...]" at the start of `pattern`; `length`: that of the brackets, 0 if they are not
+// closed.
 bool in_brackets(char c, std::string_view pattern, size_t& length) {
   const bool negated = pattern.size() > 1 && (pattern[1] == '!' || pattern[1] == '^');
   const size_t first = negated ? 2 : 1;
-  const size_t close = pattern.find(']', first + 1);  // a bracket that comes first stands for itself
+  const size_t close = pattern.find(']', first + 1);  // a closing bracket in first place is literal
   length = close == std::string_view::npos ? 0 : close + 1;
   if (length == 0) return false;
   bool found = false;
@@ -87,7 +88,7 @@ bool in_brackets(char c, std::string_view pattern, size_t& length) {
   return found != negated;
 }
 
-// The length of what stands at the head of `pattern` for the one character `c`, or 0.
+// The length of the start of `pattern` that matches the one character `c`, or 0.
 size_t matched(char c, std::string_view pattern) {
   if (pattern.empty() || pattern[0] == '*') return 0;
   if (pattern[0] == '?') return 1;
@@ -107,7 +108,7 @@ std::string without_slash(const std::string& folder) {
   return folder.substr(0, last + 1);
 }
 
-// Whether a path, in its parts, is what a pattern says whose "**" are any folders, or none.
+// Whether a path matches a pattern, part by part, where "**" is any number of folders.
 bool matches_parts(std::string_view path, std::string_view pattern) {
   const size_t slash = pattern.find('/'), end = path.find('/');
   const bool is_last = slash == std::string_view::npos, is_name = end == std::string_view::npos;
@@ -120,7 +121,7 @@ bool matches_parts(std::string_view path, std::string_view pattern) {
   return is_last || matches_parts(path.substr(end + 1), pattern.substr(slash + 1));
 }
 
-// The files below `folder` that a rest names which begins with "**".
+// The files below `folder` that match `rest`, which begins with "**".
 Status descend_all(Store& store, const std::string& folder, std::string_view rest,
                    std::vector<std::string>& out) {
   const auto listing = store.list(without_slash(folder));
@@ -134,7 +135,8 @@ Status descend_all(Store& store, const std::string& folder, std::string_view res
   return {};
 }
 
-// The paths below `folder` ("" is where we are, or ends with a slash) that the rest of a pattern names.
+// The paths below `folder` ("" is the working directory; else it ends with a slash) that match the rest of a
+// pattern.
 Status descend(Store& store, const std::string& folder, std::string_view rest,
                std::vector<std::string>& out) {
   const size_t slash = rest.find('/');
@@ -150,7 +152,7 @@ Status descend(Store& store, const std::string& folder, std::string_view rest,
   }
   const auto entries = store.entries(without_slash(folder));
   if (entries.status().code() == Code::not_found)
-    return {};  // of a folder that another part matched, or made up
+    return {};  // a folder that only another part of the pattern implies
   HEADRACE_TRY(entries.status());
   const Names& names = is_last ? entries->files : entries->folders;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -162,7 +164,7 @@ Status descend(Store& store, const std::string& folder, std::string_view rest,
     else
       HEADRACE_TRY(descend(store, path + "/", below, out));
   }
-  // Archives are folders, too. Each is opened, so they want a part with an ending: "*.zip" and not "*".
+  // Archives are folders, too. Each has to be opened, so the part needs an ending: "*.zip", not "*".
   if (is_last || part.find('.') == std::string_view::npos) return {};
   for (size_t i = 0; i < entries->files.size(); ++i) {
     const std::string path = folder + std::string(entries->files[i]) + "/";
@@ -173,7 +175,7 @@ Status descend(Store& store, const std::string& folder, std::string_view rest,
   return {};
 }
 
-// What there is where a pattern found nothing: the names in the deepest of its folders that exist.
+// For a pattern without matches: the names in its deepest existing folder.
 std::string what_is_there(Store& store, std::string_view pattern) {
   const size_t wildcard = pattern.find_first_of("*?[{");
   const size_t slash = pattern.rfind('/', wildcard);
@@ -198,7 +200,7 @@ bool is_pattern(std::string_view text) { return text.find_first_of("*?[{") != st
 bool matches(std::string_view name, std::string_view pattern) {
   if (name.starts_with('.') && !pattern.starts_with('.')) return false;
   size_t n = 0, p = 0;
-  size_t star = std::string_view::npos, retry = 0;  // the last star, and the name's end of what it took
+  size_t star = std::string_view::npos, retry = 0;  // the last star, and the end of what it matched
   while (n < name.size()) {
     if (const size_t length = matched(name[n], pattern.substr(p)); length > 0) {
       ++n, p += length;
@@ -251,7 +253,7 @@ Result<std::vector<std::string>> expand(Store& store, const std::string& pattern
     const size_t root = glob.find_first_not_of('/');
     if (root == std::string::npos) continue;
     HEADRACE_TRY(descend(store, glob.substr(0, root), std::string_view(glob).substr(root), out));
-    // Braces name their files one by one: a missing shard is a mistake, where a glob takes what there is.
+    // Braces list names one by one, so a missing one is an error; a glob takes whatever exists.
     if (out.size() == before) missing.push_back(glob);
   }
   const auto not_found = [&](const std::string& text) {
@@ -260,8 +262,9 @@ Result<std::vector<std::string>> expand(Store& store, const std::string& pattern
   };
   if (out.empty()) return not_found("matches no file");
   if (!missing.empty())
-    return not_found("wants " + std::to_string(globs.size()) + " names to match, " +
-                     std::to_string(missing.size()) + " do not, the first is '" + missing[0] + "'");
+    return not_found("expands to " + std::to_string(globs.size()) + " names, but " +
+                     std::to_string(missing.size()) + " of them match no file, the first is '" + missing[0] +
+                     "'");
   std::ranges::sort(out);
   const auto repeated = std::ranges::unique(out);
   out.erase(repeated.begin(), repeated.end());

@@ -1,10 +1,9 @@
-// Patterns of paths: "train-?????-of-01024", "{train,val}/part-{000..127}.tar".
+// Path patterns: "train-?????-of-01024", "{train,val}/part-{000..127}.tar".
 //
-// `*` is any text within a name, `?` one character, `[a-c]` and `[!a-c]` one of some; `**`, as a whole part
-// of a path, is any number of folders, or all files below when it is the last. None of them matches a dot at
-// the beginning of a name. Braces are written out before anything is looked for: {a,b} each of its parts,
-// {08..12} each of its numbers with the zeros of its ends. Bytes are compared, not characters of a language.
-// Any thread.
+// `*` is any string within a name, `?` one character, `[a-c]` and `[!a-c]` a character in or not in the set;
+// `**` as a whole part of a path is any number of folders, or all files below if it is last. None of them
+// matches a dot at the start of a name. Braces are expanded first: {a,b} to each of its parts, {08..12} to
+// each of its numbers, zero-padded like its ends. Bytes are compared, independent of the locale. Any thread.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,17 +14,17 @@
 
 namespace headrace {
 
-inline constexpr size_t kMostExpanded = 1'000'000;  // names, of one pattern
+inline constexpr size_t kMostExpanded = 1'000'000;  // names per pattern
 
-bool is_pattern(std::string_view text);  // holds any of * ? [ {
-// Whether one part of a path, without slashes, is what a pattern without braces and slashes says.
+bool is_pattern(std::string_view text);  // contains any of * ? [ {
+// Whether one part of a path, without slashes, matches a pattern without braces and slashes.
 bool matches(std::string_view name, std::string_view pattern);
-// The same of whole paths.
+// The same for whole paths.
 bool matches_path(std::string_view path, std::string_view pattern);
-// The pattern's braces written out, in the order of the pattern; what is no closed brace stands for itself.
+// The pattern with its braces expanded, in the order of the pattern; a brace that is not closed is literal.
 Result<std::vector<std::string>> expand_braces(std::string_view pattern);
-// The files that a pattern names, sorted by bytes, each once; at least one, or `not_found`. A path that
-// exists is its own only answer, whatever characters it holds.
+// The files that match a pattern, sorted by bytes, each once; at least one, or `not_found`. A path that
+// exists is returned as it is, whatever characters it contains.
 Result<std::vector<std::string>> expand(Store& store, const std::string& pattern);
 
 }  // namespace headrace

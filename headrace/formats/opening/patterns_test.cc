@@ -8,8 +8,8 @@
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST(Patterns, MatchAsTheShellsDo) {
   struct Case {
@@ -68,7 +68,7 @@ TEST(Patterns, FilesComeSortedAndOnce) {
   EXPECT_THAT(files("d/*/train-[0-9]"), ElementsAre("d/sub/train-7"));
   EXPECT_THAT(files("d/{val,train}-0"), ElementsAre("d/train-0", "d/val-0"));
   EXPECT_THAT(files("d/{train-*,train-0}"), ElementsAre("d/train-0", "d/train-1"));
-  EXPECT_THAT(files("odd[1].x"), ElementsAre("odd[1].x"));  // a name that exists is no pattern
+  EXPECT_THAT(files("odd[1].x"), ElementsAre("odd[1].x"));  // an existing name is not a pattern
 }
 
 TEST(Patterns, TwoStarsAreAnyFolders) {
@@ -85,7 +85,7 @@ TEST(Patterns, TwoStarsAreAnyFolders) {
   EXPECT_THAT(files("?/**/f/**/c.[xy]"), ElementsAre("d/e/f/c.x", "d/e/f/c.y"));
   EXPECT_THAT(files("d/**/**/b.x"), ElementsAre("d/e/b.x"));
   EXPECT_THAT(files("d/**/.h/*"), ElementsAre("d/.h/e.x"));
-  EXPECT_THAT(files("d/**.x"), ElementsAre("d/a.x"));  // no part of its own: as one star
+  EXPECT_THAT(files("d/**.x"), ElementsAre("d/a.x"));  // "**" within a part acts as "*"
   EXPECT_THAT(files("d/**/{a,c}.x"), ElementsAre("d/a.x", "d/e/f/c.x"));
 }
 
@@ -99,7 +99,7 @@ TEST(Patterns, WhatIsMissingIsNamedWithWhatIsThere) {
       failure("d/test-*"),
       "'d/test-*' matches no file; 'd/' has 3 files: 'train-0', 'train-1', 'val-0' and 1 folders: 'sub'");
   EXPECT_THAT(failure("d/train-{0..3}"),
-              HasSubstr("wants 4 names to match, 2 do not, the first is 'd/train-2'"));
+              HasSubstr("expands to 4 names, but 2 of them match no file, the first is 'd/train-2'"));
   EXPECT_THAT(failure("nowhere/*"), HasSubstr("there is no folder 'nowhere/'"));
 }
 

@@ -9,11 +9,11 @@
 namespace headrace {
 namespace {
 
-// A directory that changed just before it was listed may change again within the same tick of the file
-// system's clock, which may be off from ours: it is walked again.
+// A directory that changed just before it was listed may change again within one tick of the file system's
+// clock, which may differ from ours: it is listed again.
 constexpr int64_t kSettled = 2'000'000'000;
 
-// The same folder under any working directory. Empty when there is no such thing.
+// A key that is the same under any working directory. Empty if the path does not exist.
 std::string key_of(const std::string& root) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(root, error);
@@ -71,11 +71,11 @@ Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const st
   TimedListing timed;
   timed.begun_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   HEADRACE_ASSIGN(timed.listing, store.list(root));
-  // Problems are not stored: a folder that has some is walked again until they are gone.
-  // Nor is what an archive holds, whose directory is read at once.
+  // A folder with problems is not stored: it is walked again until they are gone. Neither is the listing of
+  // an archive, whose directory is read at once.
   if (!key.empty() && timed.listing.files.size() >= kWorthRemembering && timed.listing.problems.empty() &&
       !timed.listing.directories.empty())
-    (void)store_sidecar(key, listing_to_sidecar(timed));  // without it the next run walks again, no more
+    (void)store_sidecar(key, listing_to_sidecar(timed));  // on failure the next run walks again
   return std::make_shared<const Listing>(std::move(timed.listing));
 }
 

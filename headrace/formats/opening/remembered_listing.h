@@ -1,8 +1,8 @@
-// The listing of a huge folder, remembered: 1.3 million names are walked once and then read from a sidecar.
+// The listing of a huge folder, stored: 1.3 million names are walked once and then read from a sidecar.
 //
-// A remembered listing holds while every directory of it is unchanged, which costs one look at each directory
-// and none at the files. Small folders, and stores that are not persistent, are listed every time. Any thread
-// may call it.
+// A stored listing is valid while all of its directories are unchanged, which takes one stat per directory
+// and none per file. Small folders, and stores that are not persistent, are listed every time. Any thread may
+// call it.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,16 +12,16 @@
 
 namespace headrace {
 
-inline constexpr size_t kWorthRemembering = 20'000;  // files; below, the walk takes milliseconds
+inline constexpr size_t kWorthRemembering = 20'000;  // files; below that, the walk takes milliseconds
 
-// Store::list, or what it answered last time.
+// Store::list, or its stored result.
 Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const std::string& root);
 
-// A listing and when its walk began. The sidecar borrows from it. Back: nothing when the sections make no
-// sense.
+// A listing and when its walk began. The sidecar borrows from it. Reading returns nothing if the sections are
+// invalid.
 struct TimedListing {
   Listing listing;
-  int64_t begun_ns = 0;  // since 1970, as FileInfo::changed_ns
+  int64_t begun_ns = 0;  // since 1970, like FileInfo::changed_ns
 };
 Sidecar listing_to_sidecar(const TimedListing& timed);
 std::optional<TimedListing> listing_from_sidecar(const Sidecar& sidecar);

@@ -9,7 +9,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kHead = 4096, kMost = uint64_t{64} << 20;
-constexpr uint64_t kMostList = uint64_t{512} << 20;  // of a format's own: a million shards
+constexpr uint64_t kMostList = uint64_t{512} << 20;  // of FormatInfo::list: a million shards
 
 std::string text_of(const BufferPtr& bytes) {
   return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
@@ -19,7 +19,7 @@ Result<std::string> shard_of(const Value& entry, const std::string& folder) {
   HEADRACE_ASSIGN(std::string url, entry.get_text("url"));
   if (url.starts_with("file:")) url.erase(0, url.starts_with("file://") ? 7 : 5);
   if (url.find("://") != std::string::npos || url.starts_with("pipe:"))
-    return Status(Code::unavailable, "wants shards that are files, got '" + url + "'");
+    return Status(Code::unavailable, "expected shards that are files, got '" + url + "'");
   return url.starts_with('/') ? url : folder + url;
 }
 
@@ -27,7 +27,7 @@ Result<std::vector<std::string>> shards_of(const std::string& text, const std::s
   HEADRACE_ASSIGN(const Value list, Value::parse(text));
   const Value* shards = list.find("shardlist");
   if (!shards || !shards->list() || shards->list()->empty())
-    return corrupt("wants a 'shardlist' of at least one shard, got none");
+    return corrupt("expected a 'shardlist' of at least one shard, got none");
   std::vector<std::string> out;
   for (const Value& entry : *shards->list()) {
     HEADRACE_ASSIGN(std::string shard, shard_of(entry, path.substr(0, path.rfind('/') + 1)));
@@ -36,7 +36,7 @@ Result<std::vector<std::string>> shards_of(const std::string& text, const std::s
   return out;
 }
 
-// Names of a list lead to files in its folder and nowhere else.
+// Names in a list may only refer to files in its folder.
 bool stays_in_folder(const std::string& name) {
   if (name.empty() || name.starts_with('/') || name.find('\0') != std::string::npos) return false;
   for (size_t at = 0; at != std::string::npos && at < name.size();) {
@@ -52,10 +52,11 @@ Result<SourceFile> listed_file(Store& store, const std::string& folder, const Li
   for (const std::string* name : {&file.name, &file.otherwise}) {
     if (name->empty() && name == &file.otherwise) continue;
     if (!stays_in_folder(*name))
-      return corrupt("wants names of files in its folder, got " + in_quotes(*name));
+      return corrupt("expected names of files in its folder, got " + in_quotes(*name));
     const auto info = store.info(folder + *name);
     if (info.ok() && !info->is_directory) return SourceFile{folder + *name, info->size, info->mtime_ns};
-    missing = info.ok() ? invalid("wants a file, got a folder: " + in_quotes(folder + *name)) : info.status();
+    missing =
+        info.ok() ? invalid("expected a file, got the folder " + in_quotes(folder + *name)) : info.status();
   }
   return missing;
 }
@@ -68,7 +69,7 @@ Status take_list(const FormatInfo& format, Store& store, OpenRequest& request) {
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   if (size > kMostList)
-    return Status(Code::exhausted, in_quotes(path) + ": wants a list of at most " +
+    return Status(Code::exhausted, in_quotes(path) + ": expected a list of at most " +
                                        std::to_string(kMostList) + " bytes, got " + std::to_string(size));
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, size));
   request.list = text_of(bytes);

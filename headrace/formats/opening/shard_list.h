@@ -1,6 +1,6 @@
 // Lists of shards that other tools write: the JSON of WebDataset's wids,
 // {"__kind__": "wids-shard-index-v1", "shardlist": [{"url": "train-000000.tar", "nsamples": 1000}, …]},
-// and those of formats that have one (FormatInfo::list).
+// and those of formats with a list of their own (FormatInfo::list).
 #pragma once
 #include <optional>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace headrace {
 
-// The shards that the file lists, those with relative names in its own folder. Nothing when it is no such
+// The shards that the file lists; relative names are in its own folder. Nothing if the file is not such a
 // list.
 Result<std::optional<std::vector<std::string>>> listed_shards(Store& store, const std::string& path);
 
-// The request's list is read, and its files are those of the list. Nothing is done for a format without one.
+// Reads the request's list and sets its files to those listed. Does nothing for a format without a list.
 Status take_list(const FormatInfo& format, Store& store, OpenRequest& request);
 
 }  // namespace headrace

@@ -26,19 +26,19 @@ bool is_beside_data(std::string_view kind) {
   return is_one_of(kind, kinds);
 }
 
-// Of these, what is data itself where nothing else is.
+// Of these, the kinds that are data themselves if there is nothing else.
 bool is_text_data(std::string_view kind) {
   constexpr std::array<std::string_view, 5> kinds{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"};
   return is_one_of(kind, kinds);
 }
 
-// What Headrace keeps with data that it wrote, or that were indexed where they lie.
+// Files that Headrace stores with data that it wrote or indexed.
 bool is_our_own(std::string_view name) {
   return name.starts_with(".headrace/") || name == "headrace.json" || name == "quarantine.json" ||
          name.ends_with(".headrace.json") || name.ends_with(".quarantine.json");
 }
 
-// A database of LMDB is a folder. Those that are numbered are shards; others are train and val.
+// An LMDB database is a folder. Numbered ones are shards; others are, for example, train and val.
 bool is_in_numbered_database(std::string_view name) {
   const size_t slash = name.find('/');
   if (slash == std::string_view::npos || name.substr(slash) != "/data.mdb") return false;
@@ -56,7 +56,7 @@ std::string folders_text(const std::set<std::string_view>& folders) {
   return out;
 }
 
-// Where the name of the shard begins: a database of LMDB is a folder.
+// Where the name of the shard begins in a path: an LMDB database is a folder.
 size_t name_in(const std::string& path) {
   size_t end = path.size();
   if (path.ends_with("/data.mdb")) end -= std::string_view("/data.mdb").size();
@@ -64,7 +64,7 @@ size_t name_in(const std::string& path) {
 }
 
 constexpr size_t kShownShards = 3;
-constexpr uint64_t kMostShards = 1 << 20;  // a name that speaks of more is no shard's
+constexpr uint64_t kMostShards = 1 << 20;  // a name with a larger number is not that of a shard
 
 std::string missing_of(const NumberedName& set, const std::set<uint64_t>& there, uint64_t of,
                        const IsAsked& is_asked) {
@@ -88,7 +88,7 @@ struct NumberedSet {
   std::set<uint64_t> there;
 };
 
-// Those files that say how many they are, by all of their paths but the number.
+// The files whose names state how many there are, grouped by their paths without the number.
 std::map<std::string, NumberedSet> sets_of(const std::vector<std::string>& paths) {
   std::map<std::string, NumberedSet> sets;
   for (const std::string& path : paths) {
@@ -119,7 +119,7 @@ std::string missing_shards(const std::vector<std::string>& paths, const IsAsked&
   for (const auto& [name, set] : sets_of(paths)) {
     const uint64_t of = std::stoull(set.first.of);
     const bool from_0 =
-        of <= kMostShards && !set.there.contains(of);  // some count from 1: nothing to say of them
+        of <= kMostShards && !set.there.contains(of);  // sets that count from 1 are not checked
     if (!from_0 || set.there.size() >= of) continue;
     const std::string missing = missing_of(set.first, set.there, of, is_asked);
     out += (out.empty() || missing.empty() ? "" : "; ") + missing;
@@ -157,10 +157,10 @@ Result<Shards> shards_of(const Listing& listing) {
     for (const std::string_view name : here)
       if (const std::string kind = shard_kind(name); is_text_data(kind)) ++kinds[kind];
   if (kinds.empty())
-    return invalid("wants a folder of data" + (folders.empty()
-                                                   ? std::string(", it has none")
-                                                   : ", it has only folders: give one of them, such as " +
-                                                         folders_text(folders) + ", or a pattern"));
+    return invalid("expected a folder of data files, got " +
+                   (folders.empty() ? std::string("none")
+                                    : "only folders; pass one of them, such as " + folders_text(folders) +
+                                          ", or a pattern"));
   const auto by_count = [](const auto& a, const auto& b) { return a.second < b.second; };
   const std::string& kind = std::max_element(kinds.begin(), kinds.end(), by_count)->first;
   Shards out;

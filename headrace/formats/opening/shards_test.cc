@@ -8,8 +8,8 @@
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Listing listing(std::initializer_list<const char*> names) {
   Listing out;
@@ -40,7 +40,7 @@ TEST(Shards, TheCommonestKindIsTakenAndTheRestIsCounted) {
 
 TEST(Shards, AFolderOfFoldersIsRefusedByTheirNames) {
   const auto shards = shards_of(listing({"readme.md", "train/a.tar", "val/a.tar"}));
-  EXPECT_THAT(std::string(shards.status().text()), HasSubstr("give one of them, such as 'train', 'val'"));
+  EXPECT_THAT(std::string(shards.status().text()), HasSubstr("pass one of them, such as 'train', 'val'"));
   EXPECT_FALSE(shards_of(listing({"readme.md"})).ok());
 }
 
@@ -52,7 +52,7 @@ TEST(Shards, NumberedDatabasesAreShardsAndOthersAreNot) {
   EXPECT_THAT(shards->names, ElementsAre("a-00000-of-00002.lmdb/data.mdb", "a-00001-of-00002.lmdb/data.mdb"));
   EXPECT_EQ(shards->left_out.dump(), R"({"files":1,"endings":{".mdb":1}})");
   EXPECT_THAT(std::string(shards_of(listing({"train_lmdb/data.mdb", "val_lmdb/data.mdb"})).status().text()),
-              HasSubstr("give one of them, such as 'train_lmdb', 'val_lmdb'"));
+              HasSubstr("pass one of them, such as 'train_lmdb', 'val_lmdb'"));
 }
 
 TEST(Shards, ThoseThatAreMissingAreTold) {

@@ -9,7 +9,7 @@
 namespace headrace::parquet {
 namespace {
 
-constexpr int kExactPower = 22;  // of ten, as a float of 64 bits
+constexpr int kExactPower = 22;  // largest power of ten that is exact in float64
 
 std::string digits_of(unsigned __int128 value) {
   std::string out;
@@ -18,7 +18,7 @@ std::string digits_of(unsigned __int128 value) {
   return out.empty() ? "0" : out;
 }
 
-// The float nearest to value / 10^scale. Both exact: then one division rounds once.
+// The float nearest to value / 10^scale. If both are exact, one division rounds once.
 double to_float(__int128 value, int32_t scale) {
   static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -84,13 +84,13 @@ void change_values(const Column& column, Span stored, std::byte* out) {
     case Change::widen: return cast<int32_t, int64_t>(stored, out);
     case Change::from_i96: return from_i96(stored, out);
     case Change::to_float: return to_floats(column, stored, out);
-    case Change::to_length: return;  // of texts, which are not of one size
+    case Change::to_length: return;  // of strings, which have no fixed size
   }
 }
 
 Result<double> read_decimal(Span bytes, int32_t scale) {
   if (bytes.empty() || bytes.size() > 16)
-    return corrupt("wants decimals of 1 to 16 bytes, got one of " + std::to_string(bytes.size()));
+    return corrupt("expected decimals of 1 to 16 bytes, got one of " + std::to_string(bytes.size()));
   return to_float(big_endian(bytes), scale);
 }
 

@@ -1,5 +1,5 @@
-// Levels made into rows of lists: which values each has, and whether its lists are as long as the column's.
-// Texts of lists put together.
+// Converts levels to rows of lists: which values each has, and whether its lists are as long as the column's.
+// Concatenates strings of lists.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace headrace::parquet {
 
-// How many values an item of the list before has, whose lists within are of one length.
+// Number of values of an item of the list outside `list`, if the lists within it have fixed lengths.
 uint64_t ChunkReader::values_in(size_t list) const {
   uint64_t out = 1;
   for (size_t i = list; i < column_.lists.size(); ++i)
@@ -16,26 +16,26 @@ uint64_t ChunkReader::values_in(size_t list) const {
   return out;
 }
 
-// Lists of other lengths than the column's are an error of their row alone.
+// Lists whose length differs from the column's are an error of their row only.
 void ChunkReader::mark_wrong() {
   if (out_.rows == 0) return;
   if (out_.wrong_rows.size() < out_.rows) out_.wrong_rows.resize(out_.rows);
   out_.wrong_rows[out_.rows - 1] = 1;
 }
 
-// What ends with an entry of this repetition level.
+// Ends the lists that an entry of this repetition level ends.
 Status ChunkReader::end_lists(uint8_t rep) {
   for (size_t list = rep; list < open_.size(); ++list) {
     if (column_.lists[list] != kAny && open_[list] >= 0 && open_[list] != column_.lists[list]) mark_wrong();
     open_[list] = -1;
   }
   if (rep == 0) return {};
-  if (open_[rep - 1u] < 1) return corrupt("wants levels of lists, got an item of none");
+  if (open_[rep - 1u] < 1) return corrupt("expected levels of lists, got an item outside a list");
   ++open_[rep - 1u];
   return {};
 }
 
-// And what begins. A list that is null has as many nulls as it should have items.
+// Begins the lists that it begins. A null list of fixed length has that many nulls.
 void ChunkReader::begin_lists(uint8_t rep, uint8_t def) {
   for (size_t list = rep; list < open_.size(); ++list) {
     if (def >= column_.list_def[list]) {
@@ -48,7 +48,7 @@ void ChunkReader::begin_lists(uint8_t rep, uint8_t def) {
   }
 }
 
-// How many values a list that is null or empty has in memory.
+// Number of values in memory of a null or empty list.
 uint64_t ChunkReader::nulls_for(uint8_t def) const {
   for (size_t list = 0; list < column_.lists.size(); ++list) {
     if (def >= column_.list_def[list]) continue;
@@ -62,7 +62,7 @@ Status ChunkReader::rows_of_lists(uint64_t count) {
   if (column_.max_def == 0) return internal_error("a list without a level");
   const uint8_t row_def = column_.list_def[0], item_def = column_.list_def.back(), max_def = column_.max_def;
   if (out_.rows == 0 && count > 0 && reps_[0] != 0)
-    return corrupt("wants a row to begin with its column, got the middle of a list");
+    return corrupt("expected the column to begin with a row, got the middle of a list");
   const bool is_checked = open_.size() > 1 || !column_.is_list;
   present_.clear();
   for (size_t i = 0; i < count; ++i) {
@@ -95,14 +95,14 @@ Status ChunkReader::rows_of_lists(uint64_t count) {
   return {};
 }
 
-// The texts of each row one after the other, and their lengths; pages are let go. Many items may be one large
-// text of a dictionary, so their sum is bounded before memory is taken.
+// Concatenates the strings of each row and stores their lengths; releases the pages. Many items may refer
+// to one large dictionary string, so their sum is bounded before memory is allocated.
 Status ChunkReader::join_texts() {
   uint64_t bytes = 0;
   for (const Piece& piece : out_.pieces) bytes = saturating_add(bytes, piece.length);
   const uint64_t limit = most_bytes(uint64_t{256} << 20);
   if (bytes > limit)
-    return {Code::exhausted, "wants texts of lists of at most " + std::to_string(limit) +
+    return {Code::exhausted, "expected strings of lists of at most " + std::to_string(limit) +
                                  " bytes in a column of " + std::to_string(packed_) + ", got " +
                                  std::to_string(bytes)};
   const uint64_t beside = out_.pieces.size() * sizeof(int64_t) + out_.rows * sizeof(Piece);

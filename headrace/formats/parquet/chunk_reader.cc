@@ -31,7 +31,7 @@ bool is_dictionary(Encoding encoding) {
   return encoding == Encoding::dictionary || encoding == Encoding::plain_dictionary;
 }
 
-// Values that stand close together move to their places, from the last on; zeros stand between.
+// Moves densely stored values to their slots, starting at the last; null slots become zero.
 template <class T> void spread(T* values, std::span<const uint8_t> present, size_t count) {
   for (size_t i = present.size(); i-- > 0;) values[i] = present[i] ? values[--count] : T{};
 }
@@ -103,41 +103,41 @@ Status ChunkReader::read(const Bytes& pages, uint64_t position, uint64_t values)
   return {};
 }
 
-// Before `bytes` are taken beside those of the pages before.
+// Counts `bytes` that are about to be allocated in addition to those of earlier pages.
 Status ChunkReader::make_room(uint64_t bytes) {
   made_ = saturating_add(made_, bytes);
   if (made_ <= most_) return {};
-  return {Code::exhausted, "wants a row group whose columns are made into " + std::to_string(most_) +
-                               " bytes more at most, got " + std::to_string(made_) +
-                               "; columns= chooses fewer"};
+  return {Code::exhausted, "expected the columns of a row group to decode to at most " +
+                               std::to_string(most_) + " more bytes, got " + std::to_string(made_) +
+                               "; select fewer with columns="};
 }
 
-// What the column's bytes may be made into: so many `free`, or a ratio of them, `each` times.
+// Most bytes that the column may decode to: `free`, or a ratio of its bytes, times `each`.
 uint64_t ChunkReader::most_bytes(uint64_t free, uint64_t each) const {
   constexpr uint64_t kRatio = 1000;
   return std::min(kMostMade, std::max(free, saturating_mul(saturating_mul(kRatio, packed_), each)));
 }
 
-// Before memory is taken for `more` values and what goes with them: runs of equal values are short whatever
-// their number, so what counts is how many values there are to a byte.
+// Before memory is allocated for `more` values and their overhead: runs of equal values are short whatever
+// their number, so the limit is on the number of values per byte.
 Status ChunkReader::check_room(uint64_t more) const {
   constexpr uint64_t kFree = uint64_t{256} << 20, kLargest = 16;
   const uint64_t each = value_bytes();
   const uint64_t bytes = saturating_mul(saturating_add(slots_, more), each);
   const uint64_t limit = most_bytes(kFree, std::min(each, kLargest));
   if (bytes > limit)
-    return {Code::exhausted, "wants values of at most " + std::to_string(limit) + " bytes in a column of " +
-                                 std::to_string(packed_) + ", got " + std::to_string(bytes)};
+    return {Code::exhausted, "expected values of at most " + std::to_string(limit) +
+                                 " bytes in a column of " + std::to_string(packed_) + ", got " +
+                                 std::to_string(bytes)};
   return {};
 }
 
-// What a value takes in memory, with what is kept beside it while its page is read.
+// Memory of a value, including what is kept for it while its page is read.
 uint64_t ChunkReader::value_bytes() const {
   return column_.value_size() + 2 + (column_.max_rep() > 0 ? sizeof(uint64_t) : 0);
 }
 
-// What texts that repeat the one before are made into is no more than a ratio of the column's bytes, all
-// pages together.
+// Strings that repeat the previous one may decode to at most a ratio of the column's bytes, over all pages.
 Result<BufferPtr> ChunkReader::delta_texts(Span bytes, uint32_t buffer, std::span<Piece> out) {
   const uint64_t limit = most_bytes(uint64_t{64} << 20);
   HEADRACE_TRY(make_room(out.size() * 2 * sizeof(int32_t)));  // their lengths
@@ -148,12 +148,12 @@ Result<BufferPtr> ChunkReader::delta_texts(Span bytes, uint32_t buffer, std::spa
 }
 
 Status ChunkReader::dictionary(const Page& page) {
-  if (has_dictionary_) return corrupt("wants one dictionary, got a second");
+  if (has_dictionary_) return corrupt("expected one dictionary, got a second one");
   if (page.header.encoding != Encoding::plain && page.header.encoding != Encoding::plain_dictionary)
-    return corrupt(std::string("wants a dictionary in PLAIN, got ") + encoding_name(page.header.encoding));
+    return corrupt(std::string("expected a dictionary in PLAIN, got ") + encoding_name(page.header.encoding));
   const uint64_t count = page.header.values;
   if (count > page.body.size * 8)
-    return corrupt("wants a dictionary inside its page, got " + std::to_string(count) + " values");
+    return corrupt("expected a dictionary inside its page, got " + std::to_string(count) + " values");
   HEADRACE_TRY(check_room(count));
   HEADRACE_TRY(make_room(count * value_bytes()));
   if (column_.is_text()) {
@@ -171,7 +171,7 @@ Status ChunkReader::dictionary(const Page& page) {
 Status ChunkReader::data(Page& page) {
   const uint64_t count = page.header.values;
   HEADRACE_TRY(check_room(count));
-  HEADRACE_TRY(make_room(count * (value_bytes() + sizeof(uint32_t))));  // and places in a dictionary
+  HEADRACE_TRY(make_room(count * (value_bytes() + sizeof(uint32_t))));  // and dictionary indices
   Bytes body = page.body;
   HEADRACE_TRY(levels(page, body));
   if (page_slots_ > count) HEADRACE_TRY(make_room((page_slots_ - count) * value_bytes()));
@@ -181,7 +181,7 @@ Status ChunkReader::data(Page& page) {
   return {};
 }
 
-// The bytes of levels at the front of `body`, which begins behind them then.
+// The bytes of levels at the front of `body`, which are removed from it.
 Result<Span> ChunkReader::level_bytes(Encoding encoding, uint8_t most, uint64_t count, Bytes& body) const {
   Span bytes = body.span();
   uint64_t length = 0, head = 0;
@@ -189,12 +189,12 @@ Result<Span> ChunkReader::level_bytes(Encoding encoding, uint8_t most, uint64_t 
     length = (count * static_cast<uint64_t>(width_of(most)) + 7) / 8;
   } else {
     if (encoding != Encoding::rle)
-      return corrupt(std::string("wants levels in RLE, got ") + encoding_name(encoding));
-    if (bytes.size() < 4) return corrupt("wants levels, the page ends");
+      return corrupt(std::string("expected levels in RLE, got ") + encoding_name(encoding));
+    if (bytes.size() < 4) return corrupt("expected levels, but the page ends");
     length = load<uint32_t>(bytes), head = 4;
   }
   if (length > bytes.size() - head)
-    return corrupt("wants levels inside the page's " + std::to_string(bytes.size()) + " bytes, got " +
+    return corrupt("expected levels inside the page's " + std::to_string(bytes.size()) + " bytes, got " +
                    std::to_string(length));
   body.offset += head + length, body.size -= head + length;
   return bytes.subspan(head, length);
@@ -211,7 +211,7 @@ Status ChunkReader::levels(const Page& page, Bytes& body) {
                                                   : read_runs(bytes, width_of(most), std::span(out)));
     const auto largest = std::ranges::max_element(out);
     if (largest == out.end() || *largest <= most) return {};
-    return corrupt("wants levels up to " + std::to_string(most) + ", got " + std::to_string(*largest));
+    return corrupt("expected levels up to " + std::to_string(most) + ", got " + std::to_string(*largest));
   };
   present_.clear();
   if (max_rep > 0) {
@@ -272,14 +272,15 @@ Status ChunkReader::values(Encoding encoding, const Bytes& body, bool is_made) {
 Status ChunkReader::indices(const Bytes& body, size_t count) {
   indices_.resize(count);
   if (count == 0) return {};
-  if (!has_dictionary_) return corrupt("wants a dictionary before values that are places in it, got none");
-  if (body.size == 0) return corrupt("wants places in the dictionary, the page ends");
+  if (!has_dictionary_) return corrupt("expected a dictionary before dictionary indices, got none");
+  if (body.size == 0) return corrupt("expected dictionary indices, but the page ends");
   const int width = std::to_integer<int>(body.span()[0]);
-  if (width > 32) return corrupt("wants places of at most 32 bits, got " + std::to_string(width));
+  if (width > 32)
+    return corrupt("expected dictionary indices of at most 32 bits, got " + std::to_string(width));
   HEADRACE_TRY(read_runs(body.span().subspan(1), width, std::span(indices_)));
   const uint32_t most = *std::ranges::max_element(indices_);
   if (most < dictionary_size_) return {};
-  return corrupt("wants a place in the dictionary below " + std::to_string(dictionary_size_) + ", got " +
+  return corrupt("expected a dictionary index below " + std::to_string(dictionary_size_) + ", got " +
                  std::to_string(most));
 }
 
@@ -302,13 +303,13 @@ Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, st
   else if (encoding == Encoding::delta_length)
     HEADRACE_TRY(read_delta_lengths(whole, body.offset, buffer, out));
   else
-    return corrupt(std::string("wants an encoding of texts, got ") + encoding_name(encoding));
+    return corrupt(std::string("expected an encoding of strings, got ") + encoding_name(encoding));
   out_.buffers.push_back(body.buffer);
   if (is_made) out_.held += body.buffer->size();
   return {};
 }
 
-// Numbers that are made of a text each: decimals, lengths.
+// Numbers that are each computed from a string: decimals, lengths.
 Status ChunkReader::from_texts(Encoding encoding, const Bytes& body, std::span<std::byte> out) {
   static_assert(sizeof(double) == sizeof(int64_t));
   HEADRACE_TRY(make_room(out.size() / sizeof(double) * sizeof(Piece)));
@@ -322,7 +323,7 @@ Status ChunkReader::from_texts(Encoding encoding, const Bytes& body, std::span<s
   else if (encoding == Encoding::delta_bytes) {
     HEADRACE_ASSIGN(buffer, delta_texts(body.span(), 0, pieces));
   } else {
-    return corrupt(std::string("wants an encoding of texts, got ") + encoding_name(encoding));
+    return corrupt(std::string("expected an encoding of strings, got ") + encoding_name(encoding));
   }
   const bool is_length = column_.change == Change::to_length;
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -367,13 +368,13 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
   const Physical type = column_.physical;
   const size_t size = column_.stored_size();
   const auto cannot = [&] {
-    return corrupt(std::string("wants an encoding of this type of numbers, got ") + encoding_name(encoding));
+    return corrupt(std::string("expected an encoding of this number type, got ") + encoding_name(encoding));
   };
   switch (encoding) {
     case Encoding::plain:
       if (type == Physical::boolean) return read_plain_bools(bytes, out);
       if (bytes.size() < out.size())
-        return corrupt("wants " + std::to_string(out.size()) + " bytes of values, the page has " +
+        return corrupt("expected " + std::to_string(out.size()) + " bytes of values, but the page has " +
                        std::to_string(bytes.size()));
       if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size());
       return {};
@@ -396,7 +397,7 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
       HEADRACE_ASSIGN(const BufferPtr made, delta_texts(bytes, 0, pieces));
       for (const Piece& piece : pieces)
         if (piece.length != size)
-          return corrupt("wants values of " + std::to_string(size) + " bytes, got " +
+          return corrupt("expected values of " + std::to_string(size) + " bytes, got " +
                          std::to_string(piece.length));
       if (made->size() > 0) std::memcpy(out.data(), made->data(), made->size());
       return {};
@@ -410,7 +411,7 @@ Result<Values> ChunkReader::finish(uint64_t rows) {
     return std::move(status).before("column '" + column_.name + "': ");
   };
   if (out_.rows != rows)
-    return wrong(corrupt("wants " + std::to_string(rows) + " rows, got " + std::to_string(out_.rows)));
+    return wrong(corrupt("expected " + std::to_string(rows) + " rows, got " + std::to_string(out_.rows)));
   if (!open_.empty()) (void)end_lists(0);
   if (!open_.empty()) out_.starts.push_back(slots_);
   if (!out_.wrong_rows.empty())

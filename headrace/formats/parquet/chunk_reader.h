@@ -1,4 +1,4 @@
-// Makes the values of one column of its pages: levels become nulls and lists, encodings values. One thread.
+// Decodes the pages of one column: levels become nulls and lists, encoded data becomes values. One thread.
 #pragma once
 #include "headrace/formats/parquet/pages.h"
 #include "headrace/formats/parquet/values.h"
@@ -7,15 +7,14 @@ namespace headrace::parquet {
 
 class ChunkReader {
  public:
-  // `packed`: bytes of all pages that will come; what they are made into is bounded by it, and by `most`
-  // bytes.
+  // `packed`: bytes of all pages that will be read; the decoded size is bounded by it, and by `most` bytes.
   ChunkReader(const Column& column, Codec codec, uint64_t packed, uint64_t most = kMostMade);
 
-  // Pages one behind the other, from byte `position` of the file on, until `values` are read or they end.
-  // Errors say where the page is.
+  // Reads consecutive pages, from byte `position` of the file on, until `values` are read or the pages end.
+  // Errors name the page's position.
   Status read(const Bytes& pages, uint64_t position, uint64_t values = kToEnd);
-  uint64_t made() const { return made_; }  // bytes that were taken so far, in sum
-  // Once, after all pages; an error when there are not `rows` of them.
+  uint64_t made() const { return made_; }  // sum of bytes allocated so far
+  // Call once, after all pages; an error unless `rows` rows were read.
   Result<Values> finish(uint64_t rows);
 
   static constexpr uint64_t kToEnd = ~uint64_t{0};
@@ -48,21 +47,21 @@ class ChunkReader {
   const Column& column_;
   Codec codec_;
   uint64_t packed_, most_;
-  uint64_t made_ = 0, texts_made_ = 0;  // bytes of all pages so far; the latter of those that repeat
+  uint64_t made_ = 0, texts_made_ = 0;  // bytes of all pages so far; texts_made_: of delta-encoded strings
   Values out_;
   std::vector<std::byte> data_;
-  uint64_t slots_ = 0;        // values so far, those of nulls included
-  uint64_t values_read_ = 0;  // as pages count them
+  uint64_t slots_ = 0;        // values so far, including nulls
+  uint64_t values_read_ = 0;  // as counted by page headers
 
-  std::vector<std::byte> dictionary_;  // as they are served
+  std::vector<std::byte> dictionary_;  // decoded
   std::vector<Piece> dictionary_texts_;
   size_t dictionary_size_ = 0;
   bool has_dictionary_ = false;
 
-  // Of the page that is read.
-  std::vector<uint8_t> reps_, defs_, present_;  // present_: by slot; empty when all are
+  // Of the current page.
+  std::vector<uint8_t> reps_, defs_, present_;  // present_: by slot; empty when all are present
   uint64_t page_slots_ = 0, page_present_ = 0;
-  std::vector<int64_t> open_;  // items so far of each list in each other; -1: there is none
+  std::vector<int64_t> open_;  // items so far of each nested list; -1: not open
   std::vector<uint32_t> indices_;
 };
 

@@ -22,7 +22,7 @@ class Unpacking {
     bytes_.remove_prefix(sizeof out);
     return out;
   }
-  // How many follow, each of at least `size` bytes.
+  // The number of items that follow, each of at least `size` bytes.
   uint64_t count(size_t size) {
     const uint64_t out = number();
     if (out > bytes_.size() / size) return ok_ = false, 0;
@@ -77,29 +77,30 @@ Result<Contents> unpack(const std::string& extra) {
     const std::string_view bytes = in.bytes(rows * sizeof(uint32_t));
     out.rows.emplace(bytes.size() / sizeof(uint32_t));
     if (!bytes.empty()) std::memcpy(out.rows->data(), bytes.data(), bytes.size());
-    if (!std::ranges::is_sorted(*out.rows)) return corrupt("wants the index that was kept, got other rows");
+    if (!std::ranges::is_sorted(*out.rows))
+      return corrupt("expected the index as it was stored, got other rows");
   }
-  if (!in.ended_well()) return corrupt("wants the index that was kept, got other bytes");
+  if (!in.ended_well()) return corrupt("expected the index as it was stored, got other bytes");
   return out;
 }
 
 Status check_chunk(const Chunk& chunk, uint64_t file_size) {
-  if (chunk.is_encrypted) return {Code::unavailable, "cannot read what is encrypted"};
+  if (chunk.is_encrypted) return {Code::unavailable, "cannot read encrypted columns"};
   if (chunk.offset >= 4 && chunk.offset <= file_size && chunk.size <= file_size - chunk.offset) return {};
-  return corrupt("wants pages inside the file's " + std::to_string(file_size) + " bytes, got " +
+  return corrupt("expected pages inside the file's " + std::to_string(file_size) + " bytes, got " +
                  std::to_string(chunk.size) + " at byte " + std::to_string(chunk.offset));
 }
 
 Status check_chunk(const Chunk& chunk, const Column& column, uint64_t rows, uint64_t file_size) {
   HEADRACE_TRY(check_chunk(chunk, file_size));
-  if (chunk.type != column.physical) return corrupt("wants pages of the schema's type, got another");
+  if (chunk.type != column.physical) return corrupt("expected pages of the schema's type, got another type");
   if (column.max_rep() == 0 && chunk.values != rows)
-    return corrupt("wants " + std::to_string(rows) + " values, got " + std::to_string(chunk.values));
+    return corrupt("expected " + std::to_string(rows) + " values, got " + std::to_string(chunk.values));
   return {};
 }
 
-// Runs of equal values are short whatever their number, so rows cannot be counted by bytes; but a small file
-// with millions of rows has something in mind.
+// Runs of equal values are short whatever their number, so rows cannot be counted by bytes; but a small
+// file with many millions of rows is suspicious.
 Status check_sizes(const Footer& footer, uint64_t file_size) {
   constexpr uint64_t kFree = uint64_t{1} << 24, kRatio = 1000;
   const uint64_t most = std::max(kFree, saturating_mul(kRatio, file_size));
@@ -109,11 +110,11 @@ Status check_sizes(const Footer& footer, uint64_t file_size) {
     for (const Chunk& chunk : group.chunks) bytes = saturating_add(bytes, chunk.size);
   }
   if (bytes > file_size)
-    return corrupt("wants pages of at most the file's " + std::to_string(file_size) + " bytes, got " +
+    return corrupt("expected pages of at most the file's " + std::to_string(file_size) + " bytes, got " +
                    std::to_string(bytes));
   if (rows <= most) return {};
-  return {Code::exhausted, "wants at most " + std::to_string(most) + " rows in " + std::to_string(file_size) +
-                               " bytes, got " + std::to_string(rows)};
+  return {Code::exhausted, "expected at most " + std::to_string(most) + " rows in " +
+                               std::to_string(file_size) + " bytes, got " + std::to_string(rows)};
 }
 
 }  // namespace headrace::parquet

@@ -13,7 +13,7 @@ uint64_t bytes_for(uint64_t count, int width) {  // count is below 2^32
   return (count * static_cast<uint64_t>(width) + 7) / 8;
 }
 
-// A varint off the front; false when there is none.
+// Removes a varint from the front; false if there is none.
 bool take_varint(Span& bytes, uint64_t& out) {
   out = 0;
   for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -28,7 +28,7 @@ bool take_varint(Span& bytes, uint64_t& out) {
 uint64_t mask_of(int width) { return width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1; }
 
 Status ends_early(const char* what, size_t wanted, size_t got) {
-  return corrupt("wants " + std::to_string(wanted) + " " + what + ", the page ends after " +
+  return corrupt("expected " + std::to_string(wanted) + " " + what + ", but the page ends after " +
                  std::to_string(got));
 }
 
@@ -46,7 +46,7 @@ template <class T> void unpack_bits(Span bytes, int width, size_t count, T* out)
     out[i] = static_cast<T>(value & mask);
   }
   if (i == count) return;
-  std::byte tail[32] = {};  // the last values, with zeros behind them
+  std::byte tail[32] = {};  // the last values, followed by zeros
   const size_t first = i * step / 8,
                left = std::min(bytes.size() - std::min(first, bytes.size()), size_t{16});
   if (left > 0) std::memcpy(tail, data + first, left);
@@ -80,7 +80,7 @@ template <class T> Status read_runs(Span bytes, int width, std::span<T> out) {
     std::memcpy(&value, bytes.data(), size);
     bytes = bytes.subspan(size);
     if (value > mask_of(width) || value > static_cast<T>(~T{0}))
-      return corrupt("wants a run of values of " + std::to_string(width) + " bits, got " +
+      return corrupt("expected a run of values of " + std::to_string(width) + " bits, got " +
                      std::to_string(value));
     const uint64_t values = std::min(room, head >> 1);
     std::fill_n(out.data() + done, values, static_cast<T>(value));
@@ -137,15 +137,15 @@ Result<DeltaHead> read_delta_head(Span& bytes, uint64_t wanted) {
   uint64_t count = 0;
   if (!take_varint(bytes, out.block) || !take_varint(bytes, out.minis) || !take_varint(bytes, count) ||
       !take_varint(bytes, out.first))
-    return corrupt("wants a head of deltas, the page ends");
+    return corrupt("expected a delta header, but the page ends");
   if (out.block == 0 || out.block % 128 != 0 || out.block > uint64_t{1} << 31)
-    return corrupt("wants blocks of a multiple of 128 deltas, got " + std::to_string(out.block));
+    return corrupt("expected blocks of a multiple of 128 deltas, got " + std::to_string(out.block));
   if (out.minis == 0 || out.block % out.minis != 0 || out.each() % 32 != 0)
-    return corrupt("wants miniblocks of a multiple of 32 deltas, got " + std::to_string(out.minis) + " of " +
-                   std::to_string(out.block));
+    return corrupt("expected miniblocks of a multiple of 32 deltas, got " + std::to_string(out.minis) +
+                   " of " + std::to_string(out.block));
   if (count != wanted)
-    return corrupt("wants " + std::to_string(wanted) + " values, got " + std::to_string(count) +
-                   " in deltas");
+    return corrupt("expected " + std::to_string(wanted) + " delta-encoded values, got " +
+                   std::to_string(count));
   return out;
 }
 
@@ -168,7 +168,7 @@ template <class T> Status read_delta(Span& bytes, std::span<T> out) {
     for (uint64_t mini = 0; mini < head.minis && done < out.size(); ++mini) {
       const int width = std::to_integer<int>(widths[mini]);
       if (width > static_cast<int>(8 * sizeof(T)))
-        return corrupt("wants deltas of at most " + std::to_string(8 * sizeof(T)) + " bits, got " +
+        return corrupt("expected deltas of at most " + std::to_string(8 * sizeof(T)) + " bits, got " +
                        std::to_string(width));
       const uint64_t count = std::min<uint64_t>(head.each(), out.size() - done);
       const uint64_t needed = bytes_for(count, width);
@@ -198,12 +198,12 @@ Status read_byte_split(Span bytes, size_t width, std::span<std::byte> out) {
 Status read_plain_texts(Span body, uint64_t at, uint32_t buffer, std::span<Piece> out) {
   for (Piece& piece : out) {
     if (body.size() - at < 4)
-      return ends_early("texts", out.size(), static_cast<size_t>(&piece - out.data()));
+      return ends_early("strings", out.size(), static_cast<size_t>(&piece - out.data()));
     const auto length = load<uint32_t>(body, at);
     at += 4;
     if (length > body.size() - at)
-      return corrupt("wants texts inside the page, got one of " + std::to_string(length) + " bytes with " +
-                     std::to_string(body.size() - at) + " left");
+      return corrupt("expected strings inside the page, got one of " + std::to_string(length) +
+                     " bytes with " + std::to_string(body.size() - at) + " left");
     piece = {at, length, buffer};
     at += length;
   }
@@ -216,7 +216,7 @@ Result<std::vector<int32_t>> read_lengths(Span& bytes, size_t count) {
   std::vector<int32_t> out(count);
   HEADRACE_TRY(read_delta(bytes, std::span(out)));
   for (const int32_t length : out)
-    if (length < 0) return corrupt("wants lengths of texts, got " + std::to_string(length));
+    if (length < 0) return corrupt("expected string lengths >= 0, got " + std::to_string(length));
   return out;
 }
 
@@ -229,8 +229,8 @@ Status read_delta_lengths(Span body, uint64_t at, uint32_t buffer, std::span<Pie
   for (size_t i = 0; i < out.size(); ++i) {
     const auto length = static_cast<uint32_t>(lengths[i]);
     if (length > body.size() - at)
-      return corrupt("wants texts inside the page, got one of " + std::to_string(length) + " bytes with " +
-                     std::to_string(body.size() - at) + " left");
+      return corrupt("expected strings inside the page, got one of " + std::to_string(length) +
+                     " bytes with " + std::to_string(body.size() - at) + " left");
     out[i] = {at, length, buffer};
     at += length;
   }
@@ -244,18 +244,18 @@ Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, uint64_t most, s
   for (size_t i = 0; i < out.size(); ++i) {
     const auto prefix = static_cast<uint64_t>(prefixes[i]), suffix = static_cast<uint64_t>(suffixes[i]);
     if (prefix > before || suffix > left)
-      return corrupt("wants texts that begin like the one before, got one with " + std::to_string(prefix) +
-                     " bytes of its " + std::to_string(before) + " and " + std::to_string(suffix) + " of " +
-                     std::to_string(left) + " left");
+      return corrupt("expected a string that shares a prefix with the previous one, got one that takes " +
+                     std::to_string(prefix) + " of its " + std::to_string(before) + " bytes and " +
+                     std::to_string(suffix) + " of " + std::to_string(left) + " left");
     before = prefix + suffix;
-    if (before > UINT32_MAX) return corrupt("wants texts of less than 4 GiB");
+    if (before > UINT32_MAX) return corrupt("expected strings of less than 4 GiB");
     left -= suffix;
     out[i] = {size, static_cast<uint32_t>(before), buffer};
     size += before;
   }
   if (size > most)
-    return Status(Code::exhausted, "wants texts that repeat each other of at most " + std::to_string(most) +
-                                       " more bytes here, got " + std::to_string(size));
+    return Status(Code::exhausted, "expected delta-encoded strings of at most " + std::to_string(most) +
+                                       " more bytes, got " + std::to_string(size));
   const MutableBufferPtr made = HeapBuffer::make(size);
   std::byte* to = made->mutable_data();
   for (size_t i = 0; i < out.size(); ++i) {

@@ -9,7 +9,7 @@
 namespace headrace::parquet {
 namespace {
 
-// The columns of Arrow's schema, by name; those that it would refuse too are left out.
+// The columns of Arrow's schema, by name, without those that our Arrow reader refuses.
 std::map<std::string, arrow::Column> arrow_columns(std::string_view encoded) {
   std::map<std::string, arrow::Column> out;
   if (encoded.empty()) return out;
@@ -26,7 +26,7 @@ std::map<std::string, arrow::Column> arrow_columns(std::string_view encoded) {
   return out;
 }
 
-// Whether Arrow's column is as many lists in each other, some of them of one length; then it says which.
+// Takes the fixed lengths of nested lists from Arrow's column. False if its nesting differs.
 bool take_shape(const arrow::Column& arrow, Column& column) {
   if (is_text(arrow.dtype)) return false;
   const Shape shape = arrow.is_list() ? arrow.item.with_front(kAny) : arrow.item;
@@ -51,7 +51,7 @@ Value own_object(std::string_view text) {
   return value.ok() && value->object() ? *value : Value();
 }
 
-// The names of the labels in Hugging Face's description of a data set.
+// The label names in Hugging Face's dataset description.
 Value huggingface_classes(std::string_view text) {
   const Value about = own_object(text);
   const Value* info = about.find("info");

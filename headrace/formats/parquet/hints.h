@@ -1,5 +1,6 @@
-// What a footer's own keys say of its columns: Arrow's schema has the sizes of lists of one length, and which
-// integers are durations; Parquet has neither. Damage of such a key is no error: rows can be read without it.
+// What the footer's key-value metadata adds to columns: the sizes of fixed-length lists, from Arrow's
+// schema, and which integers are durations; Parquet has neither. Damage of such a key is not an error: rows
+// can be read without it.
 #pragma once
 #include "headrace/formats/parquet/schema.h"
 
@@ -8,7 +9,7 @@ namespace headrace::parquet {
 inline constexpr char kArrowSchemaKey[] = "ARROW:schema";
 inline constexpr char kAboutKey[] = "headrace";
 
-// Lists within lists that nothing is said of are refused.
+// Nested lists that have no hint are refused.
 void apply_hints(const Footer& footer, std::vector<Column>& columns);
 
 }  // namespace headrace::parquet

@@ -11,13 +11,13 @@ namespace {
 
 constexpr uint64_t kEnd = 8;  // the footer's length and the magic
 constexpr uint64_t kMostAtOnce = uint64_t{8} << 20, kGap = 64 << 10;
-constexpr uint64_t kFreeKept = uint64_t{1} << 20;  // bytes of places of pages, or a part of the file's
+constexpr uint64_t kFreeKept = uint64_t{1} << 20;  // bytes of page positions that are always kept
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Pages lie one behind the other within their column, and begin with later and later rows.
+// Pages must be in order within their column, without overlap, and begin at increasing rows.
 bool is_usable(const std::vector<PagePlace>& pages, const Chunk& chunk, uint64_t rows) {
   if (pages.size() < 2 || pages[0].first_row != 0) return false;
   uint64_t end = chunk.offset;
@@ -58,7 +58,7 @@ class IndexSteps final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> start() {
     if (file_.size < 4 + kEnd)
-      return corrupt("wants a file of at least 12 bytes, got " + std::to_string(file_.size));
+      return corrupt("expected a file of at least 12 bytes, got " + std::to_string(file_.size));
     const uint64_t tail = std::min(tail_, file_.size);
     return ask(Stage::tail, {{0, 0, 4}, {0, file_.size - tail, tail}});
   }
@@ -66,13 +66,13 @@ class IndexSteps final : public Opening<FileIndex> {
   Result<Step<FileIndex>> tail(std::span<const BufferPtr> bytes) {
     const auto end = bytes[1]->bytes();
     const std::string_view first = text_of(bytes[0]->bytes()), last = text_of(end.last(4));
-    if (last == "PARE") return Status(Code::unavailable, "cannot read a footer that is encrypted");
+    if (last == "PARE") return Status(Code::unavailable, "cannot read an encrypted footer");
     if (first != "PAR1" || last != "PAR1")
-      return corrupt("wants PAR1 at both ends of the file, got something else; it may have been cut short");
+      return corrupt("expected PAR1 at both ends of the file, got other bytes; the file may be incomplete");
     const uint64_t length = load<uint32_t>(end, end.size() - kEnd);
     if (length > file_.size - 4 - kEnd)
-      return corrupt("wants a footer of at most " + std::to_string(file_.size - 4 - kEnd) + " bytes, got " +
-                     std::to_string(length));
+      return corrupt("expected a footer of at most " + std::to_string(file_.size - 4 - kEnd) +
+                     " bytes, got " + std::to_string(length));
     if (length + kEnd <= end.size()) return footer(end.subspan(end.size() - kEnd - length, length));
     return ask(Stage::footer, {{0, file_.size - kEnd - length, length}});
   }
@@ -90,17 +90,17 @@ class IndexSteps final : public Opening<FileIndex> {
       group_rows_ = group.rows;
     }
     if (!rows_before_.empty() && rows_before_.back() + group_rows_ > UINT32_MAX)
-      return Status(Code::unavailable, "wants files of less than 2^32 rows for where=, got " +
+      return Status(Code::unavailable, "expected files of less than 2^32 rows for where=, got " +
                                            std::to_string(rows_before_.back() + group_rows_));
     return ask_pages();
   }
 
-  // The indexes of the columns that are chosen, of all large row groups; they lie together before the footer.
-  // Each has bytes of its own, so that all of them have no more than the file.
+  // The page indexes of the chosen columns, of all large row groups; they are stored together before the
+  // footer. Overlapping ones are dropped, so that all of them together are not larger than the file.
   Result<Step<FileIndex>> ask_pages() {
     std::set<size_t> leaves;
     const auto chosen = choose_columns(columns_, names_);
-    if (chosen.ok())  // else whoever opens the file says why not
+    if (chosen.ok())  // else the error is reported when the source is opened
       for (const Column& column : *chosen) leaves.insert(column.leaf);
     for (uint32_t g = 0; g < footer_.groups.size(); ++g) {
       const RowGroup& group = footer_.groups[g];
@@ -150,7 +150,7 @@ class IndexSteps final : public Opening<FileIndex> {
       const Chunk& chunk = chunk_at(at);
       auto places =
           read_offset_index(bytes[0]->bytes().subspan(chunk.index_offset - first_byte_, chunk.index_size));
-      // An index that is wrong is as good as none, and so is one of which there is too much to keep.
+      // An invalid index is ignored, and so is one that is too large to keep.
       if (!places.ok() || !is_usable(*places, chunk, footer_.groups[at.group].rows)) continue;
       const uint64_t kept = kept_ + places->size() * sizeof(PagePlace);
       if (kept > std::max(kFreeKept, file_.size / 16)) continue;
@@ -160,7 +160,7 @@ class IndexSteps final : public Opening<FileIndex> {
     return more_pages();
   }
 
-  // Row groups whose statistics do not decide are looked into, one after the other.
+  // Row groups that are not decided by their statistics are read, one after the other.
   Result<Step<FileIndex>> next_group() {
     if (where_.empty()) return done();
     for (; group_ < footer_.groups.size(); ++group_) {
@@ -185,7 +185,7 @@ class IndexSteps final : public Opening<FileIndex> {
     return done();
   }
 
-  // Which columns have to be read; false when none of the rows is wanted.
+  // Collects the columns that must be read; false if no row can match.
   bool begin_group(const RowGroup& group, std::vector<size_t>& needed) const {
     for (size_t i = 0; i < looked_at_.size(); ++i) {
       const Column& column = looked_at_[i];

@@ -13,16 +13,16 @@ uint64_t count_of(Thrift& in, int64_t value) {
 }
 
 Physical physical_of(Thrift& in, int32_t value) {
-  if (value < 0 || value > 7) in.fail("a physical type that there is not");
+  if (value < 0 || value > 7) in.fail("an unknown physical type");
   return static_cast<Physical>(value & 7);
 }
 
 Encoding encoding_of(Thrift& in, int32_t value) {
-  if (value < 0 || value > 9 || value == 1) in.fail("an encoding that there is not");
+  if (value < 0 || value > 9 || value == 1) in.fail("an unknown encoding");
   return static_cast<Encoding>(value);
 }
 
-// Of the units that a time or a timestamp has: 1 milliseconds, 2 micro-, 3 nanoseconds.
+// The unit of a time or a timestamp: 1 milliseconds, 2 microseconds, 3 nanoseconds.
 int unit_of(Thrift& in, Thrift::Fields& outer) {
   int unit = 0;
   if (!outer.structure()) return unit;
@@ -65,7 +65,7 @@ void read_logical_type(Thrift& in, SchemaElement& out) {
       case 13: out.meaning = Meaning::bson; break;
       case 14: out.meaning = Meaning::uuid; break;
       case 15: out.meaning = Meaning::f16; break;
-      default: break;  // variants, shapes on the earth, what is to come: as it is stored
+      default: break;  // variants, geometries, future types: as stored
     }
   }
 }
@@ -111,7 +111,7 @@ SchemaElement read_element(Thrift& in) {
       case 2: out.length = fields.small(); break;
       case 3: {
         const int32_t value = fields.small();
-        if (value < 0 || value > 2) in.fail("a repetition that there is not");
+        if (value < 0 || value > 2) in.fail("an unknown repetition");
         out.repetition = static_cast<Repetition>(value);
         break;
       }
@@ -137,7 +137,7 @@ Statistics read_statistics(Thrift& in) {
       case 3: out.nulls = static_cast<int64_t>(count_of(in, fields.integer())); break;
       case 5: out.most = fields.text(); break;
       case 6: out.least = fields.text(); break;
-      default: fields.skip();  // 1 and 2 are of an order that nobody knows
+      default: fields.skip();  // 1 and 2 have an undefined sort order
     }
   return out;
 }
@@ -151,7 +151,7 @@ void read_column_metadata(Thrift& in, Chunk& out) {
       case 1: out.type = physical_of(in, fields.small()); break;
       case 4: {
         const int32_t codec = fields.small();
-        if (codec < 0 || codec >= kCodecs) in.fail("a codec that there is not");
+        if (codec < 0 || codec >= kCodecs) in.fail("an unknown codec");
         out.codec = static_cast<Codec>(codec);
         break;
       }
@@ -168,8 +168,9 @@ void read_column_metadata(Thrift& in, Chunk& out) {
     }
   }
   constexpr unsigned kNeeded = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 7 | 1u << 9;
-  if ((seen & kNeeded) != kNeeded) in.fail("a column without its type, codec, values, size or place");
-  out.offset = data;  // some write 0 where there is none
+  if ((seen & kNeeded) != kNeeded)
+    in.fail("a column without type, codec, number of values, size or position");
+  out.offset = data;  // some writers store 0 for a missing dictionary or index
   if (dictionary > 0 && dictionary < out.offset) out.offset = dictionary;
   if (index > 0 && index < out.offset) out.offset = index;
 }
@@ -195,14 +196,15 @@ Chunk read_chunk(Thrift& in) {
   return out;
 }
 
-// Memory is taken as elements come: each of them was bytes.
+// Memory is allocated element by element: each has taken bytes of the input.
 RowGroup read_group(Thrift& in, size_t leaves) {
   RowGroup out;
   bool has_rows = false;
   for (Thrift::Fields fields(in); fields.next();) switch (fields.id()) {
       case 1: {
         const uint64_t count = fields.list(Thrift::kStruct);
-        if (in.ok() && count != leaves) in.fail("a row group with another number of columns than the schema");
+        if (in.ok() && count != leaves)
+          in.fail("a row group whose number of columns differs from the schema");
         out.chunks.clear();
         for (uint64_t i = 0; i < count && in.ok(); ++i) out.chunks.push_back(read_chunk(in));
         break;
@@ -265,7 +267,7 @@ Result<Footer> read_footer(std::span<const std::byte> bytes) {
       default: fields.skip();
     }
   HEADRACE_TRY(in.check("a footer"));
-  if (out.schema.empty()) return corrupt("wants a schema in the footer, got none");
+  if (out.schema.empty()) return corrupt("expected a schema in the footer, got none");
   return out;
 }
 
@@ -312,7 +314,7 @@ Result<PageHeader> read_page_header(std::span<const std::byte> bytes, bool* is_c
     switch (fields.id()) {
       case 1: {
         const int32_t kind = fields.small();
-        if (kind < 0 || kind > 3) in.fail("a kind of page that there is not");
+        if (kind < 0 || kind > 3) in.fail("an unknown page type");
         out.kind = static_cast<uint8_t>(kind);
         break;
       }
@@ -333,9 +335,9 @@ Result<PageHeader> read_page_header(std::span<const std::byte> bytes, bool* is_c
   }
   constexpr unsigned kHeaders[] = {1u << 5, 0, 1u << 7, 1u << 8};
   const unsigned needed = 1u << 1 | 1u << 2 | 1u << 3 | kHeaders[out.kind & 3];
-  if (in.ok() && (seen & needed) != needed) in.fail("none of its sizes or values");
+  if (in.ok() && (seen & needed) != needed) in.fail("no type, size or number of values");
   if (is_cut) *is_cut = in.is_cut();
-  HEADRACE_TRY(in.check("a page's header"));
+  HEADRACE_TRY(in.check("a page header"));
   out.length = in.position();
   return out;
 }
@@ -362,11 +364,12 @@ Result<std::vector<PagePlace>> read_offset_index(std::span<const std::byte> byte
         }
       }
       constexpr unsigned kNeeded = 1u << 1 | 1u << 2 | 1u << 3;
-      if ((seen & kNeeded) != kNeeded || place.size == 0) in.fail("a page without its place, size or row");
+      if ((seen & kNeeded) != kNeeded || place.size == 0)
+        in.fail("a page without position, size or first row");
       out.push_back(place);
     }
   }
-  HEADRACE_TRY(in.check("an index of pages"));
+  HEADRACE_TRY(in.check("a page index"));
   return out;
 }
 

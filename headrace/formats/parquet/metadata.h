@@ -1,5 +1,5 @@
-// What Parquet's metadata say, as they say it: the footer, the headers of pages, the index of pages. Numbers
-// are checked where their meaning is known: here only that they are there and are not negative.
+// Parquet's metadata as stored: the footer, page headers, page indexes. Here numbers are only checked to be
+// present and not negative; their values are checked where they are used.
 #pragma once
 #include <optional>
 #include <string>
@@ -26,7 +26,7 @@ enum class Encoding : uint8_t {
   byte_split = 9,
 };
 
-// LogicalType, and what ConvertedType says where there is none.
+// LogicalType, or ConvertedType where there is none.
 enum class Meaning : uint8_t {
   none,
   text,  // STRING, ENUM, JSON
@@ -60,7 +60,7 @@ struct SchemaElement {
 };
 
 struct Statistics {
-  std::optional<std::string_view> least, most;  // as PLAIN has them, without a length
+  std::optional<std::string_view> least, most;  // in PLAIN encoding, without a length
   std::optional<int64_t> nulls;
 };
 
@@ -87,7 +87,7 @@ struct Footer {
   std::vector<std::pair<std::string_view, std::string_view>> about;  // keys and values
   std::string_view find(std::string_view key) const;                 // "" when there is none
 };
-// `leaves`: of the schema, which every row group has to have.
+// Every row group must have a column for each leaf of the schema.
 Result<Footer> read_footer(std::span<const std::byte> bytes);
 
 struct PageHeader {
@@ -101,7 +101,7 @@ struct PageHeader {
   bool is_packed = true;
   Encoding encoding = Encoding::plain, def = Encoding::rle, rep = Encoding::rle;
 };
-// `bytes` begin with it. `is_cut`: whether more bytes might have helped.
+// `bytes` begin with it. `is_cut`: whether it may be valid with more bytes.
 Result<PageHeader> read_page_header(std::span<const std::byte> bytes, bool* is_cut = nullptr);
 
 struct PagePlace {

@@ -10,7 +10,7 @@ namespace {
 
 uint32_t big_endian_at(Span bytes, size_t at) { return __builtin_bswap32(load<uint32_t>(bytes, at)); }
 
-// Hadoop's frames: two lengths, big end first, before each block.
+// Hadoop's frames: two big-endian lengths before each block.
 bool unpack_hadoop_lz4(Span packed, std::span<std::byte> out) {
   while (packed.size() >= 8) {
     const uint32_t wanted = big_endian_at(packed, 0), size = big_endian_at(packed, 4);
@@ -33,16 +33,16 @@ Status unpack_page(Codec codec, Span packed, std::span<std::byte> out) {
     case Codec::lz4_raw: return unpack(Packed::lz4, packed, out);
     case Codec::lzo: break;
   }
-  return {Code::unavailable, "cannot unpack LZO"};
+  return {Code::unavailable, "cannot decompress LZO"};
 }
 
 }  // namespace
 
 Status Pages::unpack_body(Span packed, Page& page) {
   const PageHeader& header = page.header;
-  const uint64_t levels = header.rep_bytes + header.def_bytes;  // not packed, of data_v2
+  const uint64_t levels = header.rep_bytes + header.def_bytes;  // not compressed, only in data_v2
   if (levels > packed.size() || levels > header.unpacked)
-    return corrupt("wants levels inside the page's " + std::to_string(packed.size()) + " bytes, got " +
+    return corrupt("expected levels inside the page's " + std::to_string(packed.size()) + " bytes, got " +
                    std::to_string(levels));
   page.rep = packed.first(header.rep_bytes);
   page.def = packed.subspan(header.rep_bytes, header.def_bytes);
@@ -68,7 +68,7 @@ Result<std::optional<Page>> Pages::next() {
     HEADRACE_ASSIGN(page.header, read_page_header(rest));
     const PageHeader& header = page.header;
     if (header.packed > rest.size() - header.length)
-      return corrupt("wants a page inside its column, got one of " + std::to_string(header.packed) +
+      return corrupt("expected a page inside its column, got one of " + std::to_string(header.packed) +
                      " bytes with " + std::to_string(rest.size() - header.length) + " left");
     const Span packed = rest.subspan(header.length, header.packed);
     if (header.kind == PageHeader::index) {
@@ -78,7 +78,7 @@ Result<std::optional<Page>> Pages::next() {
     if (header.checksum) {
       const auto got = crc32_z(0, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
       if (static_cast<uint32_t>(got) != *header.checksum)
-        return corrupt("wants a page with checksum " + std::to_string(*header.checksum) + ", got " +
+        return corrupt("expected a page with checksum " + std::to_string(*header.checksum) + ", got " +
                        std::to_string(got));
     }
     HEADRACE_TRY(unpack_body(packed, page));

@@ -1,12 +1,11 @@
-// The pages of a column, one after the other: their headers read, their checksums verified, their bodies
-// unpacked.
+// The pages of a column, in order: parses their headers, verifies their checksums, decompresses their bodies.
 #pragma once
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/metadata.h"
 
 namespace headrace::parquet {
 
-// Some of a buffer, shared.
+// A part of a buffer, shared.
 struct Bytes {
   BufferPtr buffer;
   size_t offset = 0, size = 0;
@@ -15,21 +14,20 @@ struct Bytes {
 
 struct Page {
   PageHeader header;
-  Span rep, def;  // levels, of data_v2; in the body of others
+  Span rep, def;  // levels, for data_v2; in the body for others
   Bytes body;
-  bool is_made = false;  // the body's buffer was made here
+  bool is_made = false;  // the body's buffer was allocated here
 };
 
 class Pages {
  public:
-  // `bytes`: pages one behind the other, from byte `position` of the file on. `free`: what may be unpacked
-  // beside the ratio that is allowed.
+  // `bytes`: consecutive pages, from byte `position` of the file on.
   Pages(Codec codec, Bytes bytes, uint64_t position)
       : codec_(codec), bytes_(std::move(bytes)), position_(position) {}
 
   bool at_end() const { return done_ == bytes_.size; }
   uint64_t position() const { return position_ + done_; }  // in the file
-  // Pages that are neither data nor a dictionary are passed over; nothing at the end.
+  // Skips pages that are neither data nor a dictionary; nullopt at the end.
   Result<std::optional<Page>> next();
 
  private:

@@ -1,4 +1,4 @@
-// Parquet files: see README.md beside this file.
+// Parquet files: see README.md in this folder.
 #include "headrace/formats/columns.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/parquet/table.h"
@@ -29,7 +29,7 @@ class ParquetSource final : public Source {
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     return parquet::open_part(table_, block);
   }
-  // A row group, whichever columns are read: those of one order lie side by side.
+  // A row group, whichever columns are read, so that the selection does not change a shuffled order.
   Lot lot(uint64_t index) const override {
     const size_t part = table_->part_of(table_->row_of(index));
     const auto is_same = [&](const Part& other) {
@@ -62,8 +62,8 @@ class ParquetSource final : public Source {
     std::vector<uint64_t> rows;
     for (const parquet::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.rows);
-    return files_fingerprint("parquet " + schema().text() + where_ + text_of(table_->nulls, schema()), files,
-                             rows);
+    return files_fingerprint("parquet " + schema().stable_text() + where_ + text_of(table_->nulls, schema()),
+                             files, rows);
   }
 
   Value metadata() const override {
@@ -90,24 +90,24 @@ class ParquetSource final : public Source {
 int recognise(const Probe& probe) {
   if (!probe.head) return 0;
   const std::string_view head = probe.text();
-  return head.starts_with("PAR1") || head.starts_with("PARE") ? 95 : 0;  // the latter for its message
+  return head.starts_with("PAR1") || head.starts_with("PARE") ? 95 : 0;  // PARE only for its error message
 }
 
-// What the name of an index says of the columns whose pages it has.
+// The part of an index's name that identifies the columns whose page indexes it has.
 std::string of_columns(const std::vector<std::string>& columns) {
   if (columns.empty()) return {};
   return " of " + hash_text(Value(Value::List(columns.begin(), columns.end())).dump()).substr(0, 16);
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.texts("columns"));
+  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.strings("columns"));
   HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
   const Value* given = request.options.find("where");
   HEADRACE_ASSIGN(const Where where, parquet::read_where(given ? *given : Value()));
   RecordOpening out;
   out.kind = parquet::kIndexKind + of_columns(columns) + (where.empty() ? "" : " where " + where.text);
   out.files = request.path().files;
-  if (out.files.empty()) return invalid("wants files, got none");
+  if (out.files.empty()) return invalid("expected files, got none");
   out.index = [files = out.files, where, columns](uint64_t file) {
     return parquet::index_parquet(files[file], where, columns);
   };
@@ -121,17 +121,27 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "parquet",
-    .doc = "Tables in Parquet files: a field for each column.",
-    .options =
-        {{"columns", "Sequence[str] | None",
-          "These columns, in this order; a struct's name stands for its members. All that are served when "
-          "not given; `metadata[\"left_out_columns\"]` lists others.",
-          Value()},
-         {"where", "Sequence[tuple[str, str, Any]] | None",
-          "Only rows for which all of these hold, each (column, operator, value); operators are ==, !=, <, "
-          "<=, >, >= and in. Row groups whose statistics say no are not read.",
-          Value()},
-         nulls_option()},
+    .doc = "Tables in Parquet files: one field per column, one sample per row.",
+    .fields = "one per column. Numbers are scalars, lists of numbers arrays of variable length, text str and "
+              "binary bytes. Members of structs have names such as `hw/height`. A struct `image` of `bytes` "
+              "and `path`, as Hugging Face stores images, is the field `image` with the bytes, and "
+              "`image/path`. Dates and times are int64 as stored, decimals float64.",
+    .details = {"All files must have the same columns."},
+    .path = "A file, a pattern, a folder of shards, or a list of files and patterns.",
+    .options = {{"columns", "Sequence[str] | None",
+                 "Only these columns, in this order; the name of a struct selects its members. All supported "
+                 "columns when not given; `metadata[\"left_out_columns\"]` lists the others."},
+                {"where", "Sequence[tuple[str, str, Any]] | None",
+                 "Only rows that meet all of these conditions (column, operator, value): `[(\"label\", "
+                 "\"<\", 10)]`. Operators are ==, !=, <, <=, >, >= and in; a null meets none. These columns "
+                 "are read once, unless statistics are sufficient; the length is exact."},
+                nulls_option()},
+    .raises =
+        {{"NotImplementedError",
+          "a chosen column has an unsupported type (maps, lists of structs or of lists), or is encrypted."},
+         {"ValueError", "a column does not exist, or the columns of the files differ."}},
+    .example = "hr.read_parquet(\"data/train-*.parquet\", columns=[\"image\", \"label\"], where=[(\"label\", "
+               "\"<\", 10)])",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

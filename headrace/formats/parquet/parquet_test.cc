@@ -18,19 +18,19 @@
 namespace headrace::parquet {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Span bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 template <size_t N> std::string raw(const char (&text)[N]) { return std::string(text, N - 1); }
 
-// ---- encodings, as the specification has them
+// ---- encodings, as in the specification
 
 TEST(ParquetEncodings, RunsAndBits) {
   std::vector<uint32_t> out(8);
   ASSERT_TRUE(
-      read_runs(bytes_of(raw("\x03\x88\xc6\xfa")), 3, std::span(out)).ok());  // 0 … 7, of the specification
+      read_runs(bytes_of(raw("\x03\x88\xc6\xfa")), 3, std::span(out)).ok());  // 0 … 7, from the specification
   EXPECT_THAT(out, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   out.assign(5, 9);
   ASSERT_TRUE(read_runs(bytes_of(raw("\x06\x02\x04\x01")), 2, std::span(out)).ok());  // three of 2, two of 1
@@ -91,7 +91,7 @@ TEST(ParquetEncodings, Texts) {
   EXPECT_EQ(out[0].length, 2u);
   EXPECT_EQ(out[1].length, 0u);
   EXPECT_EQ(read_plain_texts(bytes_of(raw("\xff\xff\xff\xffhi")), 0, 3, out).code(), Code::corrupt);
-  // Lengths of what is shared (0, 2, 4) and of what follows (3, 2, 0), then "abc" and "de".
+  // Lengths of prefixes (0, 2, 4) and of suffixes (3, 2, 0), then "abc" and "de".
   const auto deltas = [](std::initializer_list<int> values) {
     std::string head = raw("\x80\x01\x04") + static_cast<char>(values.size()) +
                        static_cast<char>(2 * *values.begin()) + raw("\x15\x08\x00\x00\x00");  // from -11 on
@@ -119,7 +119,7 @@ std::string varint(uint64_t value) {
   return out + static_cast<char>(value);
 }
 
-// DELTA_BINARY_PACKED of `count` numbers, each `step` more than the one before.
+// DELTA_BINARY_PACKED of `count` numbers, each `step` more than the previous one.
 std::string delta_line(uint64_t count, int64_t first, int64_t step) {
   const auto zigzag = [](int64_t value) {
     return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
@@ -128,10 +128,10 @@ std::string delta_line(uint64_t count, int64_t first, int64_t step) {
          varint(zigzag(step)) + raw("\x00");
 }
 
-// Each text is the one before and nothing more: 2 MiB of bytes that say they are a terabyte.
+// Each string is the previous one and a letter: 2 MiB that would decode to half a terabyte.
 TEST(ParquetEncodings, TextsThatRepeatThemselvesAreRefusedBeforeMemoryIsTaken) {
   constexpr size_t kTexts = 1 << 20;
-  std::vector<Piece> out(kTexts);  // each has the one before and a letter
+  std::vector<Piece> out(kTexts);  // each repeats the previous one and adds a letter
   const std::string text = delta_line(kTexts, 0, 1) + delta_line(kTexts, 1, 0) + std::string(kTexts, 'x');
   const auto made = read_delta_texts(bytes_of(text), 1, uint64_t{1} << 30, out);
   EXPECT_EQ(made.status().code(), Code::exhausted) << made.status().text();
@@ -158,7 +158,7 @@ Result<SourcePtr> open_bytes(MemoryStore& store, std::string bytes, const Value&
   return open_source(store, "x.parquet", "parquet", options);
 }
 
-// What is wrong with a file: when it is opened, or with its first row.
+// The error of a file: when it is opened, or of its first row.
 std::string error_of(std::string bytes, const Value& options = {}) {
   MemoryStore store;
   const auto source = open_bytes(store, std::move(bytes), options);
@@ -170,8 +170,8 @@ std::string error_of(std::string bytes, const Value& options = {}) {
 
 constexpr int32_t kI32 = 1, kI64 = 2, kF64 = 5, kBytes = 6;
 
-// A file of one column whose page's header and body are given, and which says that it has `rows`. `type`:
-// that of the schema; `stored`: that of the pages.
+// A file of one column with the given page, header included, that states `rows` rows. `type`: that of the
+// schema; `stored`: that of the pages.
 std::string one_page(const std::string& page, int64_t rows, int64_t codec = 0, int32_t repetition = 0,
                      int32_t type = kI32, int32_t stored = -1) {
   std::string out = "PAR1" + page;
@@ -211,38 +211,37 @@ TEST(ParquetFiles, AHandMadeFileIsRead) {
   MemoryStore store;
   const auto source = open_bytes(store, one_page(page_of(raw("\x07\0\0\0\x08\0\0\0"), 2), 2));
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "x: i32 ()");
+  EXPECT_EQ((*source)->schema().text(), "x: int32 ()");
   EXPECT_EQ(*(*read_sample(**source, 1, store))[0].view().as<int32_t>(), 8);
 }
 
 TEST(ParquetFiles, DamageIsNamed) {
   const std::string good = one_page(page_of(raw("\x07\0\0\0\x08\0\0\0"), 2), 2);
   EXPECT_EQ(error_of(good), "");
-  EXPECT_THAT(error_of(good.substr(0, good.size() - 1)), HasSubstr("wants PAR1 at both ends of the file"));
-  EXPECT_THAT(error_of("PAR1"), HasSubstr("wants a file of at least 12 bytes, got 4"));
+  EXPECT_THAT(error_of(good.substr(0, good.size() - 1)), HasSubstr("expected PAR1 at both ends of the file"));
+  EXPECT_THAT(error_of("PAR1"), HasSubstr("expected a file of at least 12 bytes, got 4"));
   EXPECT_THAT(error_of("PAR1" + raw("\xff\xff\xff\x7f") + "PAR1"),
-              HasSubstr("wants a footer of at most 0 bytes, got 2147483647"));
-  EXPECT_THAT(error_of("PARE" + std::string(8, '\0') + "PARE"),
-              HasSubstr("cannot read a footer that is encrypted"));
+              HasSubstr("expected a footer of at most 0 bytes, got 2147483647"));
+  EXPECT_THAT(error_of("PARE" + std::string(8, '\0') + "PARE"), HasSubstr("cannot read an encrypted footer"));
   const auto page = [](const std::string& bytes, int64_t rows) { return error_of(one_page(bytes, rows)); };
   EXPECT_THAT(page(page_of(raw("\x07\0\0\0"), 2), 2),
-              HasSubstr("column 'x', page at byte 4: wants 8 bytes of values, the page has 4"));
-  EXPECT_THAT(page(page_of(raw("\x07\0\0\0"), 1), 2), HasSubstr("column 'x': wants 2 rows, got 1"));
+              HasSubstr("column 'x', page at byte 4: expected 8 bytes of values, but the page has 4"));
+  EXPECT_THAT(page(page_of(raw("\x07\0\0\0"), 1), 2), HasSubstr("column 'x': expected 2 rows, got 1"));
   EXPECT_THAT(page(page_of(raw("\x02\x02\x01"), 1, 8), 1),
-              HasSubstr("wants a dictionary before values that are places in it"));
+              HasSubstr("expected a dictionary before dictionary indices"));
   EXPECT_THAT(page(page_of(raw("\0\0\0\0"), 1, 6), 1), HasSubstr("got DELTA_LENGTH_BYTE_ARRAY"));
-  EXPECT_THAT(page("\x15", 1), HasSubstr("wants a page's header"));
+  EXPECT_THAT(page("\x15", 1), HasSubstr("expected a page header"));
   EXPECT_THAT(error_of(one_page(page_of("abc", 1, 0, 1 << 30), 1, 1)),
-              HasSubstr("bytes to unpack to at most 268435456"));
-  EXPECT_THAT(error_of(one_page(page_of(raw("\x07\0\0\0"), 1), 1, 3)), HasSubstr("cannot unpack LZO"));
+              HasSubstr("compressed bytes to unpack to at most 268435456"));
+  EXPECT_THAT(error_of(one_page(page_of(raw("\x07\0\0\0"), 1), 1, 3)), HasSubstr("cannot decompress LZO"));
 }
 
 TEST(ParquetFiles, NumbersOfRowsAreBounded) {
   const auto text = error_of(one_page(page_of(raw("\x07\0\0\0"), 1), int64_t{1} << 60));
-  EXPECT_THAT(text, HasSubstr("wants at most 16777216 rows in "));
+  EXPECT_THAT(text, HasSubstr("expected at most 16777216 rows in "));
 }
 
-// Millions of nulls in some bytes are right; they take the memory of as many values, once.
+// Millions of nulls in a few bytes are valid; they take the memory of that many values, once.
 TEST(ParquetFiles, ManyNullsInFewBytes) {
   const int32_t rows = 1 << 24;
   const std::string levels = raw("\x05\0\0\0\x80\x80\x80\x10") + raw("\0");  // a run of 2^24 levels 0
@@ -259,16 +258,16 @@ TEST(ParquetFiles, ManyNullsInFewBytes) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
-// Each page is within what a column of a few bytes may be made into; all of them are not.
+// Each page is within the limit for a column of a few bytes; all of them together are not.
 TEST(ParquetFiles, WhatPagesAreMadeIntoIsBoundedTogether) {
-  constexpr int32_t kTexts = 8000, kPages = 16;  // 32 MB a page
+  constexpr int32_t kTexts = 8000, kPages = 16;  // 32 MB per page
   const std::string body = delta_line(kTexts, 0, 1) + delta_line(kTexts, 1, 0) + std::string(kTexts, 'x');
   const std::string page = page_of(body, kTexts, 7);
   std::string pages;
   for (int i = 0; i < kPages; ++i) pages += page;
   EXPECT_EQ(error_of(one_page(page, kTexts, 0, 0, kBytes)), "");
   EXPECT_THAT(error_of(one_page(pages, kTexts * kPages, 0, 0, kBytes)),
-              HasSubstr("wants texts that repeat each other of at most "));
+              HasSubstr("expected delta-encoded strings of at most "));
 }
 
 std::string dictionary_page(const std::string& body, int32_t values) {
@@ -279,7 +278,7 @@ std::string dictionary_page(const std::string& body, int32_t values) {
   return std::move(head).finish() + body;
 }
 
-// Of rows ["ab", "c"], [] and ["", "def"]: levels of repetition, of definition, texts.
+// Rows ["ab", "c"], [] and ["", "def"]: repetition levels, definition levels, strings.
 std::string page_of_lists() {
   return page_of(raw("\2\0\0\0\x03\x12") + raw("\2\0\0\0\x03\x1b") + raw("\2\0\0\0ab\1\0\0\0c") +
                      raw("\0\0\0\0\3\0\0\0def"),
@@ -320,7 +319,7 @@ TEST(ParquetFiles, TextsOfAListAreOneTextAndItsLengths) {
   }
 }
 
-// A mebibyte in a dictionary, and a list with as many items that are it: a tebibyte.
+// A dictionary string of one mebibyte, and a list of 2^20 references to it: a tebibyte.
 TEST(ParquetFiles, TextsOfListsThatRepeatThemselvesAreRefusedBeforeMemoryIsTaken) {
   constexpr uint32_t kItems = 1 << 20;
   const std::string run = varint(uint64_t{kItems} << 1);
@@ -332,10 +331,10 @@ TEST(ParquetFiles, TextsOfListsThatRepeatThemselvesAreRefusedBeforeMemoryIsTaken
   const std::string page = page_of(reps + levels(run + raw("\1")) + raw("\1") + run + raw("\0"), kItems, 8);
   const std::string text = raw("\0\0\x10\0") + std::string(1 << 20, 'x');
   EXPECT_THAT(error_of(one_page(dictionary_page(text, 1) + page, 1, 0, 2, kBytes)),
-              HasSubstr("wants texts of lists of at most "));
+              HasSubstr("expected strings of lists of at most "));
 }
 
-// One value 30 million times: a thousand values a byte are no bomb, more are.
+// One value 30 million times: up to a thousand values per byte are accepted, more are not.
 TEST(ParquetFiles, ManyEqualValuesAreReadWhereTheirNumberFitsTheirBytes) {
   const auto file = [](size_t dictionary, int32_t rows) {
     const std::string run = raw("\x01") + varint(static_cast<uint64_t>(rows) << 1) + raw("\x00");
@@ -345,10 +344,10 @@ TEST(ParquetFiles, ManyEqualValuesAreReadWhereTheirNumberFitsTheirBytes) {
   };
   EXPECT_EQ(error_of(file(4000, 30'000'000)), "");
   EXPECT_THAT(error_of(file(1, 1 << 24)), "");
-  EXPECT_THAT(error_of(file(4000, 40'000'000)), HasSubstr("wants at most 32"));
+  EXPECT_THAT(error_of(file(4000, 40'000'000)), HasSubstr("expected at most 32"));
 }
 
-// Two hundred columns whose indexes of pages are the same bytes.
+// Fifty columns whose page indexes are the same bytes.
 TEST(ParquetFiles, IndexesThatOverlapAreAsGoodAsNone) {
   constexpr int32_t kColumns = 50, kPages = 5000;
   const std::string pages(kColumns * (40 << 10), '\0');
@@ -398,7 +397,7 @@ TEST(ParquetFiles, IndexesThatOverlapAreAsGoodAsNone) {
     }
   };
   EXPECT_EQ(kept({}).pages.size(), 1u);
-  EXPECT_EQ(kept({"x3"}).pages.size(), 1u);  // no other column's is read
+  EXPECT_EQ(kept({"x3"}).pages.size(), 1u);  // no other column's index is read
   EXPECT_EQ(kept({"x3"}).pages.begin()->first.leaf, 3u);
 }
 
@@ -428,13 +427,13 @@ TEST(ParquetFiles, AnOptionThatChangesSamplesIsOfTheFingerprint) {
 }
 
 TEST(ParquetFiles, MetadataThatLiesEndsSoon) {
-  // Lists of 2^60 elements, structures in each other, fields that never end.
+  // Lists of 2^60 elements, nested structures, fields that never end.
   for (const std::string& footer :
        {raw("\x29\xfc\xff\xff\xff\xff\xff\xff\xff\xff\x0f"), std::string(100000, '\x1c'),
         raw("\x19\xf9") + std::string(100000, '\xf9'), std::string(1000, '\x8b')}) {
     const auto length = static_cast<uint32_t>(footer.size());
     EXPECT_THAT(error_of("PAR1" + footer + std::string(reinterpret_cast<const char*>(&length), 4) + "PAR1"),
-                HasSubstr("wants a"));
+                HasSubstr("expected a"));
   }
 }
 
@@ -444,7 +443,7 @@ Value options_with(const char* name, Value value) {
   return out;
 }
 
-// Compilers differ in what a list in braces in braces is: a copy, or a list of one.
+// Compilers differ on whether a list in double braces is a copy, or a list of one.
 Value conditions(std::initializer_list<Value::List> all) {
   Value::List out;
   for (const Value::List& one : all) out.emplace_back(one);
@@ -477,17 +476,17 @@ TEST(ParquetFiles, ConditionsDecideWhatRowsThereAre) {
                     options_with("where", conditions({std::move(one)})));
   };
   EXPECT_THAT(refused(Value::List{"nowhere", "<", 1}), HasSubstr("got 'nowhere'"));
-  EXPECT_THAT(refused(Value::List{"class", "~", 1}), HasSubstr("where wants ==, !="));
+  EXPECT_THAT(refused(Value::List{"class", "~", 1}), HasSubstr("where: the operator must be ==, !="));
   EXPECT_THAT(refused(Value::List{"class", "<", "x"}),
-              HasSubstr("where wants numbers for column 'class', got \"x\""));
-  EXPECT_THAT(refused(Value::List{"boxes", "<", 1}), HasSubstr("'boxes' has i32 (?)"));
+              HasSubstr("where: expected numbers for column 'class', got \"x\""));
+  EXPECT_THAT(refused(Value::List{"boxes", "<", 1}), HasSubstr("'boxes' is int32 (?)"));
 }
 
 TEST(ParquetFiles, AConditionLooksAtPagesOfItsColumnsType) {
   const std::string page = page_of(raw("\x07\0\0\0\x08\0\0\0"), 1);
   const Value options = options_with("where", conditions({Value::List{"x", "<", 1}}));
   EXPECT_THAT(error_of(one_page(page, 1, 0, 0, kF64, kI32), options),
-              HasSubstr("row group 0: column 'x': wants pages of the schema's type, got another"));
+              HasSubstr("row group 0: column 'x': expected pages of the schema's type, got another type"));
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace headrace::parquet {
 namespace {
 
-// Columns that lie this close together are one read, while it is small: its bytes live as long as any text of
-// it.
+// Columns that are this close together are one read, while it is small: its bytes stay in memory as long as
+// any string of it.
 constexpr uint64_t kBetween = 4 << 10, kMostTogether = uint64_t{1} << 20;
-// What all columns of a part may be made into: so much, or so many times their bytes.
+// Limit on the decoded size of all columns of a part: bytes, or a ratio of their stored bytes.
 constexpr uint64_t kFreeMade = uint64_t{1} << 30, kMadeRatio = 1000;
 
 class Rows final : public Block {
@@ -21,12 +21,13 @@ class Rows final : public Block {
       : table_(std::move(table)), columns_(std::move(columns)), count_(count) {
     for (const Values& values : columns_) held_ += values.held;
   }
-  // What is damaged is so for each of the rows; to find that out once is enough.
+  // Damage applies to each of the rows; it is detected only once.
   explicit Rows(Status damage) : count_(0), damage_(std::move(damage)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (!damage_.ok()) return damage_;
     if (row >= count_)
-      return invalid("parquet: wants a row below " + std::to_string(count_) + ", got " + std::to_string(row));
+      return invalid("parquet: expected a row below " + std::to_string(count_) + ", got " +
+                     std::to_string(row));
     fields.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i)
       HEADRACE_TRY(columns_[i].at(row, table_->nulls[i], fields[i]).before("parquet: "));
@@ -70,7 +71,7 @@ class Rows final : public Block {
     const uint64_t size = values.column->row_bytes();
     if (size == 0) return;
     const std::byte* data = values.data->data() + values.first * size;
-    for (size_t i = 0; i < rows.size();) {  // runs of neighbours
+    for (size_t i = 0; i < rows.size();) {  // runs of adjacent rows
       size_t end = i + 1;
       while (end < rows.size() && rows[end] == rows[i] + (end - i)) ++end;
       std::memcpy(out + i * size, data + rows[i] * size, (end - i) * size);
@@ -99,7 +100,7 @@ class Rows final : public Block {
   Status damage_;
 };
 
-// What is read of a column: what stands before its pages (a dictionary), and those that hold the rows.
+// The bytes of a column to read: those before its data pages (a dictionary), and the pages with the rows.
 struct Pieces {
   Extent before, pages;
   uint64_t first_row = 0, end_row = 0;  // of the pages
@@ -150,19 +151,19 @@ class OpenPart final : public Opening<BlockPtr> {
   }
 
  private:
-  // Where a wanted extent lies among those that were read.
+  // The location of a wanted extent in those that were read.
   struct At {
     size_t read = 0, offset = 0;
   };
 
-  // Of a column of lengths: that of the texts, where it is chosen too. They are read once for both.
+  // For a column of lengths: the column of the strings, if chosen too. They are then read once for both.
   std::optional<size_t> texts_of(size_t i) const {
     const Column& column = (*file_.columns)[i];
     if (column.change != Change::to_length) return std::nullopt;
     const auto is_other = [&](size_t other) {
       return other < file_.columns->size() && (*file_.columns)[other].leaf == column.leaf;
     };
-    // They stand side by side, or are each read.
+    // They are adjacent, or each is read.
     if (is_other(i + 1)) return i + 1;
     if (i > 0 && is_other(i - 1)) return i - 1;
     return std::nullopt;
@@ -198,7 +199,7 @@ class OpenPart final : public Opening<BlockPtr> {
     return reads;
   }
 
-  // Before any column is read, by how many values the footer says there are.
+  // Before any column is read, using the numbers of values in the footer.
   Status check_values(uint64_t most) const {
     uint64_t bytes = 0;
     for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -207,12 +208,12 @@ class OpenPart final : public Opening<BlockPtr> {
       bytes = saturating_add(bytes, saturating_mul(values, (*file_.columns)[i].value_size()));
     }
     if (bytes <= most) return {};
-    return {Code::exhausted, "wants a row group of at most " + std::to_string(most) +
+    return {Code::exhausted, "expected a row group of at most " + std::to_string(most) +
                                  " bytes of values, got " + std::to_string(bytes) +
-                                 "; columns= chooses fewer"};
+                                 "; select fewer with columns="};
   }
 
-  // `left`: how many bytes may still be made; those of this column are taken off.
+  // `left`: bytes that may still be allocated; reduced by those of this column.
   Result<Values> read(size_t i, std::span<const BufferPtr> bytes, uint64_t& left) const {
     const TableChunk& chunk = group_.chunks[i];
     const Pieces& pieces = pieces_[i];

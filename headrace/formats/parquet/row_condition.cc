@@ -14,10 +14,10 @@ namespace headrace::parquet {
 namespace {
 
 using Op = Condition::Op;
-// A value of a column, or of a condition: integers keep all of their 64 bits.
+// A value of a column, or of a condition: integers keep all 64 bits.
 using Operand = std::variant<__int128, double, std::string_view>;
 
-// Exactly: a float of 64 bits has not all integers of 64.
+// Exact, although float64 cannot represent every 64-bit integer.
 std::partial_ordering compare_exactly(__int128 whole, double real) {
   if (std::isnan(real)) return std::partial_ordering::unordered;
   if (real >= 0x1p127) return std::partial_ordering::less;
@@ -56,7 +56,7 @@ bool holds(Op op, std::partial_ordering order) {
   return false;
 }
 
-// An integer from 2^63 on, which a Value has no word for: {"u64": "18446744073709551615"}.
+// An integer of 2^63 or more, which a Value cannot hold: {"u64": "18446744073709551615"}.
 std::optional<uint64_t> large_integer(const Value& value) {
   const Value* member = value.object() && value.object()->size() == 1 ? value.find("u64") : nullptr;
   if (!member || !member->text()) return std::nullopt;
@@ -75,7 +75,7 @@ Operand operand_of(const Value& value) {
   return std::string_view(*value.text());
 }
 
-// A number as it is served.
+// A decoded number.
 Operand number_at(DType dtype, const std::byte* at) {
   return visit_dtype(dtype, [&]<class T>() -> Operand {
     if constexpr (std::is_same_v<T, half_t>)
@@ -83,7 +83,7 @@ Operand number_at(DType dtype, const std::byte* at) {
     else if constexpr (std::is_same_v<T, bfloat_t>)
       return static_cast<double>(bf16_to_f32(load<uint16_t>(at)));
     else if constexpr (std::is_same_v<T, bool>)
-      return static_cast<__int128>(*at != std::byte{0});  // statistics hold any byte
+      return static_cast<__int128>(*at != std::byte{0});  // statistics may hold any byte
     else if constexpr (std::is_floating_point_v<T>)
       return static_cast<double>(load<T>(at));
     else
@@ -103,19 +103,22 @@ std::optional<Op> op_of(std::string_view text) {
 Result<Condition> read_condition(const Value& given) {
   const Value::List* parts = given.list();
   if (!parts || parts->size() != 3 || !(*parts)[0].text() || !(*parts)[1].text())
-    return invalid("where wants conditions as (column, operator, value), got " + given.dump());
+    return invalid("where: expected conditions (column, operator, value), got " + given.dump());
   const auto op = op_of(*(*parts)[1].text());
-  if (!op) return invalid("where wants ==, !=, <, <=, >, >= or in, got \"" + *(*parts)[1].text() + "\"");
+  if (!op)
+    return invalid("where: the operator must be ==, !=, <, <=, >, >= or in, got \"" + *(*parts)[1].text() +
+                   "\"");
   Condition out{*(*parts)[0].text(), *op, {}};
   if (*op == Op::in) {
-    if (!(*parts)[2].list()) return invalid("where wants a list behind in, got " + (*parts)[2].dump());
+    if (!(*parts)[2].list())
+      return invalid("where: the value of 'in' must be a list, got " + (*parts)[2].dump());
     out.values = *(*parts)[2].list();
   } else {
     out.values = {(*parts)[2]};
   }
   for (const Value& value : out.values)
     if (!value.text() && !value.integer() && !value.real() && !value.boolean() && !large_integer(value))
-      return invalid("where wants numbers, bools or texts to compare with, got " + value.dump());
+      return invalid("where: expected a number, bool or string as value, got " + value.dump());
   return out;
 }
 
@@ -124,7 +127,8 @@ Result<Condition> read_condition(const Value& given) {
 Result<Where> read_where(const Value& option) {
   Where out;
   if (option.is_null()) return out;
-  if (!option.list()) return invalid("where wants a list of (column, operator, value), got " + option.dump());
+  if (!option.list())
+    return invalid("where must be a list of (column, operator, value), got " + option.dump());
   for (const Value& given : *option.list()) {
     HEADRACE_ASSIGN(Condition condition, read_condition(given));
     out.conditions.push_back(std::move(condition));
@@ -142,19 +146,21 @@ Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Col
     const auto it = std::ranges::find(all, name, &Column::name);
     const auto texts = it != all.end() ? it : std::ranges::find(all, name + "/values", &Column::name);
     if (texts != all.end() && texts->is_of_texts())
-      return invalid("where wants a column of numbers or texts, '" + name + "' is of a list of texts");
+      return invalid("where: expected a column of numbers or strings, but '" + name +
+                     "' has lists of strings");
     if (it == all.end()) {
       HEADRACE_TRY(choose_columns(all, {name}).status());
-      return invalid("where wants a column of numbers or texts, '" + name + "' is a struct");
+      return invalid("where: expected a column of numbers or strings, but '" + name + "' is a struct");
     }
     HEADRACE_TRY(choose_columns({*it}, {name}).status());
     if (it->is_list || it->item.rank() > 0)
-      return invalid("where wants a column of numbers or texts, '" + name + "' has " + it->spec().text());
+      return invalid("where: expected a column of numbers or strings, but '" + name + "' is " +
+                     it->spec().text());
     for (const Condition& condition : where.conditions)
       for (const Value& value : condition.values)
         if (condition.column == name && it->is_text() != (value.text() != nullptr))
-          return invalid("where wants " + std::string(it->is_text() ? "texts" : "numbers") + " for column '" +
-                         name + "', got " + value.dump());
+          return invalid("where: expected " + std::string(it->is_text() ? "strings" : "numbers") +
+                         " for column '" + name + "', got " + value.dump());
     out.push_back(*it);
   }
   return out;
@@ -175,8 +181,8 @@ Holds holds_for_group(const Condition& condition, const Column& column, const Ch
     change_values(column, std::as_bytes(std::span(text)), made[i]);
     bounds[i] = number_at(column.dtype, made[i]);
   }
-  // A float may be a NaN, which statistics leave out, and a long text is cut in them: only what is false for
-  // all between the bounds is known then.
+  // Statistics omit NaNs and may truncate long strings, so for floats and strings only "no row matches" can
+  // be derived from the bounds.
   const bool is_exact = !column.is_text() && !is_float(column.dtype) && nulls && *nulls == 0;
   bool all = false, none = true;
   for (const Value& value : condition.values) {

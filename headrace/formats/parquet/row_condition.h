@@ -1,4 +1,4 @@
-// Conditions on columns, which decide what rows there are: `where=[("label", "<", 10)]`. Immutable.
+// Conditions on columns that select rows: `where=[("label", "<", 10)]`. Immutable.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,24 +18,24 @@ struct Condition {
   std::vector<Value> values;  // one, or those of `in`
 };
 
-// All of them have to hold. A null holds for none.
+// All of them must hold. No condition holds for a null.
 struct Where {
   std::vector<Condition> conditions;
-  std::string text;  // as it was given; of the name that an index is kept under
+  std::string text;  // as given; part of the name of the stored index
   bool empty() const { return conditions.empty(); }
 };
-// A list of [column, operator, value]; null: no condition. An integer of 2^63 or more, which Value wraps, is
-// given as {"u64": "9223372036854775808"}.
+// A list of [column, operator, value]; null: no condition. An integer of 2^63 or more, which Value cannot
+// hold, is given as {"u64": "9223372036854775808"}.
 Result<Where> read_where(const Value& option);
 
-// The columns that conditions look at, each once. An error where a condition does not fit its column.
+// The columns used by conditions, each once. An error where a condition does not fit its column.
 Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Column>& all);
 
 enum class Holds : uint8_t { for_none, for_some, for_all };
-// What the statistics of a row group's chunk say of a condition.
+// Whether a condition holds for a chunk, as far as its statistics tell.
 Holds holds_for_group(const Condition& condition, const Column& column, const Chunk& chunk);
 
-// Takes out of `kept`, a byte for each row, those that the condition does not hold for.
+// Clears those bytes of `kept`, one per row, for which the condition does not hold.
 void keep_rows(const Condition& condition, const Values& values, std::vector<uint8_t>& kept);
 
 }  // namespace headrace::parquet

@@ -17,7 +17,7 @@ constexpr size_t kMaxName = 4096;  // with those of the structs around it
 constexpr size_t kMaxNames = size_t{16} << 20;
 constexpr int32_t kMaxWidth = 1 << 26;
 
-// What is around an element on the way from the root.
+// The path from the root to an element.
 struct Around {
   std::string name;  // "a/b"; empty at the root
   uint8_t def = 0;
@@ -36,11 +36,11 @@ class Walk {
   Walk(const std::vector<SchemaElement>& schema, std::vector<Column>& out) : schema_(schema), out_(out) {}
 
   Status all() {
-    if (schema_[0].type) return corrupt("wants a group at the root of the schema, got a column");
+    if (schema_[0].type) return corrupt("expected a group at the root of the schema, got a column");
     HEADRACE_TRY(children(schema_[0].children, {}));
     if (next_ == schema_.size()) return {};
-    return corrupt("wants a schema of one tree, " + std::to_string(schema_.size() - next_) +
-                   " elements are left");
+    return corrupt("expected a schema of one tree, but " + std::to_string(schema_.size() - next_) +
+                   " elements are left over");
   }
 
  private:
@@ -50,14 +50,15 @@ class Walk {
   }
 
   Result<const SchemaElement*> take(int depth) {
-    if (next_ >= schema_.size()) return corrupt("wants as many columns as the schema's groups say, it ends");
+    if (next_ >= schema_.size())
+      return corrupt("expected as many columns as the schema's groups state, but it ends");
     if (depth > kMaxDepth || out_.size() >= kMaxColumns + num_lists_ || next_ > kMaxElements ||
         names_ > kMaxNames)
       return Status(Code::exhausted, "has more than " + std::to_string(kMaxColumns) + " columns or " +
                                          std::to_string(kMaxDepth) + " levels, or names of 16 MiB");
     const SchemaElement& out = schema_[next_++];
     if (out.type && out.children != 0)
-      return corrupt("wants no children of column '" + std::string(out.name.substr(0, 100)) + "', got " +
+      return corrupt("expected no children of column '" + std::string(out.name.substr(0, 100)) + "', got " +
                      std::to_string(out.children));
     return &out;
   }
@@ -71,7 +72,7 @@ class Walk {
       names_ += out.name.size();
     }
     if (out.name.size() > kMaxName)
-      return corrupt("wants names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
+      return corrupt("expected names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
                      std::to_string(out.name.size()) + ", '" + out.name.substr(0, 100) + "…'");
     if (element.repetition != Repetition::required) ++out.def;
     if (element.repetition == Repetition::repeated) out.list_def.push_back(out.def);
@@ -84,7 +85,7 @@ class Walk {
     return of(*element, in);
   }
 
-  // REQUIRES: `in` has counted it.
+  // REQUIRES: `in` includes it.
   Status of(const SchemaElement& element, const Around& in) {
     if (element.type) return leaf(element, in);
     if (element.meaning == Meaning::map) return refuse(element, in, "maps");
@@ -102,7 +103,7 @@ class Walk {
     return {};
   }
 
-  // {bytes, path}, as Hugging Face keeps images: the bytes are the field itself.
+  // {bytes, path}, as Hugging Face stores images: the bytes are the field itself.
   void take_for_image(size_t first, const std::string& name) {
     if (out_.size() != first + 2) return;
     Column *bytes = &out_[first], *path = &out_[first + 1];
@@ -116,13 +117,13 @@ class Walk {
     path->null_is_empty = true;
   }
 
-  // The three ways in which lists have been written; the rules are those of Parquet's LogicalTypes.md.
+  // The three layouts of lists, by the rules of Parquet's LogicalTypes.md.
   Status list(const SchemaElement& element, const Around& in) {
     if (element.children != 1)
-      return corrupt("wants one child of list '" + in.name + "', got " + std::to_string(element.children));
+      return corrupt("expected one child of list '" + in.name + "', got " + std::to_string(element.children));
     HEADRACE_ASSIGN(const SchemaElement* repeated, take(in.depth));
     if (repeated->repetition != Repetition::repeated)
-      return corrupt("wants a repeated child of list '" + in.name + "', got another");
+      return corrupt("expected a repeated child of list '" + in.name + "', got one that is not");
     HEADRACE_ASSIGN(const Around items, inside(in, *repeated, false));
     if (repeated->type) return leaf(*repeated, items);
     if (repeated->meaning == Meaning::list) return list(*repeated, items);
@@ -135,7 +136,7 @@ class Walk {
     return of(*item, in_item);
   }
 
-  // One column for all that is below, whose leaves are counted.
+  // One column for everything below, whose leaves are counted.
   Status refuse(const SchemaElement& element, const Around& in, std::string why) {
     Column column;
     column.name = in.name, column.refused = std::move(why), column.leaf = leaf_;
@@ -163,13 +164,13 @@ class Walk {
     column.is_list = !column.lists.empty();
     if (column.physical == Physical::fixed) {
       if (element.length < 1 || element.length > kMaxWidth)
-        return corrupt("wants a width of 1 to " + std::to_string(kMaxWidth) + " in column '" + in.name +
+        return corrupt("expected a width of 1 to " + std::to_string(kMaxWidth) + " in column '" + in.name +
                        "', got " + std::to_string(element.length));
       column.length = static_cast<uint32_t>(element.length);
     }
     decide(element, column);
     column.type = type_of(element, column);
-    if (column.is_of_texts() && column.max_rep() > 1) column.refused = "lists of lists of texts";
+    if (column.is_of_texts() && column.max_rep() > 1) column.refused = "lists of lists of strings";
     if (column.is_of_texts())
       add_texts(std::move(column));
     else
@@ -177,8 +178,8 @@ class Walk {
     return {};
   }
 
-  // Texts of a list are two fields, as those of parse_example are: all of a row as one text, and how long
-  // each of them is.
+  // Strings of a list are two fields, like those of parse_example: the concatenated strings of a row, and
+  // their lengths.
   void add_texts(Column column) {
     Column lengths = column;
     column.name += "/values", lengths.name += "/lengths";
@@ -202,10 +203,10 @@ class Walk {
     plainly(column);
     switch (element.meaning) {
       case Meaning::none: return;
-      case Meaning::text: return is(Physical::bytes) ? as(DType::str) : cannot_mean(column, "text");
+      case Meaning::text: return is(Physical::bytes) ? as(DType::str) : cannot_mean(column, "a string");
       case Meaning::bson: return is(Physical::bytes) ? void() : cannot_mean(column, "BSON");
       case Meaning::map:
-      case Meaning::list: return;  // on a column they mean nothing
+      case Meaning::list: return;  // without meaning on a column
       case Meaning::null: column.refused = "the null type"; return;
       case Meaning::interval: column.refused = "intervals"; return;
       case Meaning::decimal:
@@ -272,7 +273,7 @@ class Walk {
   const std::vector<SchemaElement>& schema_;
   std::vector<Column>& out_;
   size_t next_ = 1, leaf_ = 0, names_ = 0;
-  size_t num_lists_ = 0;  // of texts, each of which is a column more
+  size_t num_lists_ = 0;  // of strings, each of which has a second column
 };
 
 std::vector<std::string_view> names_in(const std::vector<Column>& columns) {
@@ -303,18 +304,18 @@ Result<std::vector<Column>> read_columns(const Footer& footer) {
 Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
                                            const std::vector<std::string>& names,
                                            std::vector<std::string>* left_out) {
-  // What is damaged is no type that we lack: its error is to be seen.
+  // A damaged column is not an unsupported type: its error must be reported.
   const auto is_served = [](const Column& column) { return column.is_damaged || column.refused.empty(); };
   std::vector<Column> chosen;
   std::set<std::string> seen;
   const auto cannot_serve = [&](const Column& column) {
-    return Status(Code::unavailable, "cannot serve column '" + column.name + "' (" + column.refused +
-                                         "); choose others with columns=: " + first_names(names_in(columns)));
+    return Status(Code::unavailable, "cannot read column '" + column.name + "' (" + column.refused +
+                                         "); select others with columns=: " + first_names(names_in(columns)));
   };
   const auto choose = [&](const Column& column) -> Status {
     if (column.is_damaged) return corrupt("column '" + column.name + "': " + column.refused);
     if (!seen.insert(column.name).second)
-      return invalid("wants each column once, got '" + column.name + "' twice");
+      return invalid("expected each column once, got '" + column.name + "' twice");
     chosen.push_back(column);
     return {};
   };
@@ -341,7 +342,7 @@ Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
     if (!found) return invalid(no_such_column(name, names_in(columns)));
   }
   if (chosen.empty() && !columns.empty()) return cannot_serve(columns[0]);
-  if (chosen.empty()) return corrupt("wants at least one column, got none");
+  if (chosen.empty()) return corrupt("expected at least one column, got none");
   return chosen;
 }
 

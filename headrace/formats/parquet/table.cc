@@ -7,11 +7,11 @@
 namespace headrace::parquet {
 namespace {
 
-// Of a row group that is read in parts: a part has about so many bytes, and what has no index of pages is
-// read again for each of them.
+// For a row group that is read in parts: a part has about kPartBytes, and a column without a page index,
+// which is read again for each part, at most kMostAgain.
 constexpr uint64_t kPartBytes = 256 << 10, kMostAgain = 256 << 10, kMostValuesAgain = 1 << 16;
 
-// The column whose pages say where; null when the row group stays together.
+// The column whose pages determine the parts; null if the row group is not split.
 const TableChunk* may_be_cut(const TableGroup& group) {
   uint64_t bytes = 0;
   for (const TableChunk& chunk : group.chunks) bytes += chunk.size;
@@ -23,7 +23,7 @@ const TableChunk* may_be_cut(const TableGroup& group) {
   return is_cheap ? &*largest : nullptr;
 }
 
-// Of the file that `table` gets next: cuts a row group where the pages of its largest column begin.
+// Splits a row group at pages of its largest column. The group belongs to the next file of `table`.
 void add_parts(Table& table, TableGroup& group, size_t g) {
   if (group.rows == 0) return;
   const auto file = static_cast<uint32_t>(table.files.size());
@@ -70,7 +70,8 @@ class Making {
       is_conditional_ = true;
       made.rows = contents.rows->size();
       for (const uint32_t row : *contents.rows) {
-        if (row >= rows) return corrupt("wants the index that was kept, got rows beyond the file's");
+        if (row >= rows)
+          return corrupt("expected the index as it was stored, got rows beyond the end of the file");
         chosen_.push_back(before + row);
       }
     }
@@ -108,7 +109,7 @@ class Making {
     out.rows = group.rows;
     for (const Column& column : *columns_) {
       const Chunk& chunk = group.chunks[column.leaf];
-      if (group.rows == 0) continue;  // what it says of pages means nothing
+      if (group.rows == 0) continue;  // its pages are meaningless
       Status status = check_chunk(chunk, column, group.rows, file_size);
       if (!status.ok())
         return std::move(status).before("column '" + column.name + "' of row group " + std::to_string(g) +
@@ -117,7 +118,7 @@ class Making {
       out.chunks.push_back({chunk.codec, chunk.offset, chunk.size, chunk.values,
                             pages == contents.pages.end() ? std::vector<PagePlace>() : pages->second});
       if (!is_usable(out.chunks.back(), group.rows))
-        return corrupt("wants the index that was kept, got other pages");
+        return corrupt("expected the index as it was stored, got other pages");
     }
     return out;
   }

@@ -1,4 +1,4 @@
-// All files of a source together: which columns, where each row lies, and what is read at once.
+// All files of a source: the chosen columns, the location of each row, and the units of reading.
 #pragma once
 #include <memory>
 #include <string>
@@ -28,10 +28,10 @@ struct TableFile {
   SourceFile file;
   std::vector<TableGroup> groups;
   std::shared_ptr<const std::vector<Column>> columns;
-  uint64_t rows = 0;  // that samples are made of
+  uint64_t rows = 0;  // that are samples
 };
 
-// What is read at once: a row group, or the rows of some pages of a large one.
+// A unit of reading: a row group, or the rows of some pages of a large one.
 struct Part {
   uint32_t file = 0, group = 0;
   uint64_t first = 0, rows = 0;  // in the row group
@@ -40,23 +40,23 @@ struct Part {
 struct Table {
   std::vector<TableFile> files;
   std::vector<Part> parts;
-  std::vector<uint64_t> part_rows = {0};                // before each part; the number of all at its end
-  std::shared_ptr<const std::vector<uint64_t>> chosen;  // with a condition: the row that each sample is
+  std::vector<uint64_t> part_rows = {0};                // before each part; the total at its end
+  std::shared_ptr<const std::vector<uint64_t>> chosen;  // with a condition: the row of each sample
   Schema schema;
   std::vector<Nulls> nulls;                   // of each column
   Value about;                                // about_file() of the first
-  std::vector<std::string> left_out_columns;  // of the first, where all were asked for
+  std::vector<std::string> left_out_columns;  // of the first file, if all columns were requested
 
   uint64_t size() const { return chosen ? chosen->size() : part_rows.back(); }
   uint64_t row_of(uint64_t sample) const { return chosen ? (*chosen)[sample] : sample; }
   size_t part_of(uint64_t row) const;  // REQUIRES: row < part_rows.back()
 };
 
-// The files' footers read and the columns chosen. An error names the file.
+// Parses the files' footers and selects the columns. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
                          const std::vector<std::string>& columns, const NullRules& nulls);
 
-// The same rows with these of its columns alone, cut as suits these.
+// The same rows with only these of its columns, split into parts accordingly.
 Table with_columns(const Table& whole, std::span<const int> fields);
 
 std::unique_ptr<Opening<BlockPtr>> open_part(std::shared_ptr<const Table> table, size_t part);

@@ -19,14 +19,14 @@ void Thrift::fail(const char* what) {
 
 Status Thrift::check(std::string_view what) const {
   if (ok()) return {};
-  return corrupt("wants " + std::string(what) + ", got " + wrong_ + " at its byte " +
+  return corrupt("expected " + std::string(what) + ", got " + wrong_ + " at its byte " +
                  std::to_string(wrong_at_));
 }
 
 uint8_t Thrift::byte() {
   if (position_ < bytes_.size()) return std::to_integer<uint8_t>(bytes_[position_++]);
   if (ok()) is_cut_ = true;
-  fail("an end");
+  fail("the end of the bytes");
   return 0;
 }
 
@@ -46,7 +46,7 @@ uint64_t Thrift::varint() {
 std::string_view Thrift::take(uint64_t size) {
   if (size > left()) {
     if (ok()) is_cut_ = true;
-    fail("a text that ends behind it");
+    fail("a string beyond its end");
     return {};
   }
   const auto* begin = reinterpret_cast<const char*>(bytes_.data()) + position_;
@@ -57,13 +57,13 @@ std::string_view Thrift::take(uint64_t size) {
 uint64_t Thrift::count(uint64_t size) {
   if (size <= left()) return size;
   if (ok()) is_cut_ = true;
-  fail("a list that is longer than it");
+  fail("a list beyond its end");
   return 0;
 }
 
-// REQUIRES, of a bool: it is an element of a list, which has a byte; a field's is in its type.
+// REQUIRES for a bool: it is an element of a list, which has a byte; that of a field is in its type.
 void Thrift::skip(uint8_t type, int depth) {
-  if (depth > kMostLevels) return fail("structures too deep in each other");
+  if (depth > kMostLevels) return fail("structures nested too deeply");
   switch (type) {
     case kTrue:
     case kFalse:
@@ -95,7 +95,7 @@ void Thrift::skip(uint8_t type, int depth) {
       for (uint64_t i = 0; i < size && ok(); ++i) skip(types >> 4, depth + 1), skip(types & 15, depth + 1);
       return;
     }
-    default: fail("a type that there is not");
+    default: fail("an unknown type");
   }
 }
 
@@ -104,7 +104,7 @@ bool Thrift::Fields::next() {
   type_ = head & 15;
   if (!in_.ok() || type_ == kStop) return false;
   const int64_t id = head >> 4 == 0 ? from_zigzag(in_.varint()) : id_ + (head >> 4);
-  if (id < 0 || id > std::numeric_limits<int16_t>::max()) in_.fail("a field's number out of range");
+  if (id < 0 || id > std::numeric_limits<int16_t>::max()) in_.fail("a field number out of range");
   id_ = static_cast<int>(id);
   return in_.ok();
 }
@@ -112,7 +112,7 @@ bool Thrift::Fields::next() {
 int64_t Thrift::Fields::integer() {
   if (type_ == kByte) return static_cast<int8_t>(in_.byte());
   if (type_ >= kI16 && type_ <= kI64) return from_zigzag(in_.varint());
-  in_.fail("another type than a number");
+  in_.fail("a type other than a number");
   return 0;
 }
 
@@ -125,32 +125,32 @@ int32_t Thrift::Fields::small() {
 }
 
 bool Thrift::Fields::flag() {
-  if (type_ != kTrue && type_ != kFalse) in_.fail("another type than a bool");
+  if (type_ != kTrue && type_ != kFalse) in_.fail("a type other than a bool");
   return type_ == kTrue;
 }
 
 std::string_view Thrift::Fields::text() {
   if (type_ == kBinary) return in_.take(in_.varint());
-  in_.fail("another type than a text");
+  in_.fail("a type other than a string");
   return {};
 }
 
 uint64_t Thrift::Fields::list(Type element) {
   if (type_ != kList) {
-    in_.fail("another type than a list");
+    in_.fail("a type other than a list");
     return 0;
   }
   const uint8_t head = in_.byte();
   const uint64_t size = in_.count(head >> 4 == 15 ? in_.varint() : head >> 4);
   if (size != 0 && (head & 15) != element) {
-    in_.fail("a list of another type");
+    in_.fail("a list with another element type");
     return 0;
   }
   return size;
 }
 
 bool Thrift::Fields::structure() {
-  if (type_ != kStruct) in_.fail("another type than a structure");
+  if (type_ != kStruct) in_.fail("a type other than a struct");
   return in_.ok();
 }
 

@@ -1,8 +1,8 @@
 // Reads Thrift's compact protocol, which Parquet's metadata is written in, from bytes that may be hostile.
 //
-// A read past the end, or of another type than is there, gives zeros and makes ok() false from then on: a
-// structure is read to its end and checked once. What a list says of its length is checked against the bytes
-// that are left before anybody loops over it. Borrows its bytes.
+// A read past the end, or of a type other than the stored one, returns zero and makes ok() false from then
+// on: a structure is read to its end and checked once. The stated length of a list is checked against the
+// bytes that are left before it is iterated. Borrows its bytes.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -35,24 +35,24 @@ class Thrift {
   explicit Thrift(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   bool ok() const { return wrong_ == nullptr; }
-  // Whether more bytes might have helped.
+  // Whether it may be valid with more bytes.
   bool is_cut() const { return is_cut_; }
   Status check(std::string_view what) const;
   size_t position() const { return position_; }
   size_t left() const { return bytes_.size() - position_; }
 
-  // The fields of the structure that begins here, one after the other; each is read or skipped.
+  // Iterates over the fields of the structure that begins here; each must be read or skipped.
   class Fields {
    public:
     explicit Fields(Thrift& in) : in_(in) {}
-    bool next();  // false at the end, and once something is wrong
+    bool next();  // false at the end, and after an error
     int id() const { return id_; }
     // The value of this field.
     int64_t integer();  // of 8 to 64 bits
-    int32_t small();    // one that has to fit 32 bits
+    int32_t small();    // one that must fit 32 bits
     bool flag();
     std::string_view text();
-    // How many elements follow, each at least a byte long.
+    // The number of elements that follow, each at least a byte long.
     uint64_t list(Type element);
     bool structure();  // true: read its Fields next
     void skip();

@@ -9,7 +9,7 @@ namespace headrace::parquet {
 namespace {
 
 Status null_value(const Column& column, const char* what, bool may_be_nan) {
-  return corrupt("wants " + std::string(what) + " in column '" + column.name + "', got null" +
+  return corrupt("expected " + std::string(what) + " in column '" + column.name + "', got null" +
                  null_is_read(may_be_nan));
 }
 
@@ -18,18 +18,18 @@ Status null_value(const Column& column, const char* what, bool may_be_nan) {
 Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   row += first;
   const bool is_null = !null_rows.empty() && null_rows[row] != 0;
-  const bool is_no_number = column->is_list || !is_float(column->dtype);  // of which NaN would be one
+  const bool is_no_number = column->is_list || !is_float(column->dtype);  // NaN cannot replace a null
   if (is_null && !column->null_is_empty && (nulls == Nulls::error || (nulls == Nulls::nan && is_no_number)))
     return null_value(*column, "a value", !is_no_number);
   const bool may_have_nulls = !null_items.empty() && !is_null && nulls == Nulls::error;
   if (column->is_text()) {
     if (may_have_nulls) HEADRACE_TRY(without_nulls(starts[row], starts[row + 1] - starts[row]));
-    const Piece& piece = pieces[row];  // an empty one where it is null
+    const Piece& piece = pieces[row];  // empty where it is null
     out = Tensor{buffers[piece.buffer], piece.offset, column->dtype, Shape{piece.length}, nullptr};
     return {};
   }
   if (!wrong_rows.empty() && wrong_rows[row])
-    return corrupt("wants " + column->spec().text() + " in column '" + column->name +
+    return corrupt("expected " + column->spec().text() + " in column '" + column->name +
                    "', got lists of other lengths");
   const uint64_t width = column->value_size() / size_of(column->dtype), each = column->items_each() / width;
   const uint64_t value = starts.empty() ? row * each : starts[row];
@@ -53,15 +53,16 @@ Values Values::lengths(const Column& of) const {
   return out;
 }
 
-// Where nulls are no error, they are zeros or nothing already.
+// Where nulls are not an error, they are already zeros or empty.
 Status Values::without_nulls(uint64_t first_value, uint64_t count) const {
   const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_value);
   const auto end = begin + static_cast<ptrdiff_t>(count);
   if (std::find(begin, end, 1) == end) return {};
-  return null_value(*column, column->is_of_texts() ? "texts only" : "numbers only", is_float(column->dtype));
+  return null_value(*column, column->is_of_texts() ? "strings without nulls" : "numbers without nulls",
+                    is_float(column->dtype));
 }
 
-// In a copy.
+// Replaces nulls, in a copy.
 void Values::put_nans(uint64_t first_value, bool is_null, Tensor& out) const {
   const size_t size = size_of(column->dtype), count = static_cast<size_t>(out.shape.count());
   const MutableBufferPtr copy = HeapBuffer::make(count * size);
@@ -76,8 +77,8 @@ Status Values::without_far_times(uint64_t first_value, const Tensor& out) const 
   for (uint64_t i = first_value; i < first_value + static_cast<uint64_t>(out.shape.count()); ++i) {
     const auto time = load<int64_t>(data->data() + i * sizeof(int64_t));
     if (time == kTooEarly || time == kTooLate)
-      return corrupt("wants times of the years 1677 to 2262 in column '" + column->name +
-                     "', which i64 nanoseconds since 1970 reach, got one " +
+      return corrupt("expected times in the years 1677 to 2262 in column '" + column->name +
+                     "', the range of int64 nanoseconds since 1970, got one " +
                      (time == kTooEarly ? "before" : "after"));
   }
   return {};

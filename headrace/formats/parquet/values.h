@@ -10,30 +10,30 @@
 
 namespace headrace::parquet {
 
-// Filled by a ChunkReader; not changed after.
+// Filled by a ChunkReader; not changed afterwards.
 struct Values {
   const Column* column = nullptr;  // outlives this
   uint64_t rows = 0;
-  uint64_t first = 0;         // that was asked for: those before came along
-  BufferPtr data;             // numbers, those of nulls zero
-  std::vector<Piece> pieces;  // texts, in `buffers`; of lists of them one a row, and their lengths in `data`
+  uint64_t first = 0;         // first requested row: earlier ones were decoded with it
+  BufferPtr data;             // numbers, zero for nulls
+  std::vector<Piece> pieces;  // strings, in `buffers`; for lists of strings one per row, lengths in `data`
   std::vector<BufferPtr> buffers;
-  // The first value of each row and the number of all: of lists of free length, and of others when some are
-  // not as long as they should be.
+  // The first value of each row, then the total: for lists of free length, and for others if some rows have
+  // wrong lengths.
   std::vector<uint64_t> starts;
-  std::vector<uint8_t> null_rows, null_items;  // a byte each; empty when there is none
-  std::vector<uint8_t> wrong_rows;             // whose lists are of other lengths than the column's; the same
-  bool has_far_times = false;                  // kTooEarly or kTooLate
-  size_t held = 0;                             // memory made beside the buffers that were given
+  std::vector<uint8_t> null_rows, null_items;  // a byte each; empty when there are none
+  std::vector<uint8_t> wrong_rows;             // rows with lists of wrong lengths; likewise
+  bool has_far_times = false;                  // any kTooEarly or kTooLate
+  size_t held = 0;                             // memory allocated in addition to the given buffers
 
-  // Shares the bytes. `row` counts from `first`. REQUIRES: it is there.
+  // Shares the bytes. `row` counts from `first`. REQUIRES: it exists.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
-  // How long the texts of each row's list are: the values of column `of`, which is of the same leaf. Shares
-  // them.
+  // Lengths of the strings of each row's list: the values of column `of`, which has the same leaf. Shares
+  // memory.
   Values lengths(const Column& of) const;
-  // Whether the only errors that there may be are nulls.
+  // Whether nulls are the only possible errors.
   bool is_right() const { return wrong_rows.empty() && !has_far_times; }
-  // Whether rows are copies of column->row_bytes() bytes one after the other.
+  // Whether rows are contiguous, of column->row_bytes() bytes each.
   bool is_plain() const {
     return !column->is_list && !column->is_text() && null_rows.empty() && null_items.empty() && is_right();
   }

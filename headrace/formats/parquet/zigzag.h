@@ -1,4 +1,4 @@
-// Numbers of either sign as ones that are small where these are near zero: 0, -1, 1, -2, … are 0, 1, 2, 3.
+// Zigzag encoding of signed integers: 0, -1, 1, -2, … become 0, 1, 2, 3, so that small magnitudes stay small.
 #pragma once
 #include <cstdint>
 

@@ -89,7 +89,7 @@ class SelectedSource final : public Source {
   std::string where(uint64_t index) const override { return source_->where(row(index)); }
   Value describe() const override { return rows_->description; }
   std::string fingerprint() const override {
-    std::string text = rows_->name + ' ' + rows_->schema.text() + ' ' + source_->fingerprint();
+    std::string text = rows_->name + ' ' + rows_->schema.stable_text() + ' ' + source_->fingerprint();
     for (const SplitRows& range : rows_->ranges)
       text += ' ' + std::to_string(range.first) + '+' + std::to_string(range.count);
     return hash_text(text);
@@ -116,7 +116,7 @@ class SelectedSource final : public Source {
 
   SourcePtr source_;
   std::shared_ptr<const SelectedRows> rows_;
-  std::vector<uint64_t> first_{0};  // rows in the ranges before
+  std::vector<uint64_t> first_{0};  // rows in earlier ranges
 };
 
 }  // namespace
@@ -124,7 +124,7 @@ class SelectedSource final : public Source {
 Result<SourcePtr> select_rows(SourcePtr source, SelectedRows rows) {
   for (const SplitRows& range : rows.ranges)
     if (range.first > source->size() || range.count > source->size() - range.first)
-      return corrupt("wants at least " + std::to_string(range.first + range.count) + " samples, got " +
+      return corrupt("expected at least " + std::to_string(range.first + range.count) + " samples, got " +
                      std::to_string(source->size()));
   std::erase_if(rows.ranges, [](const SplitRows& range) { return range.count == 0; });
   return SourcePtr(std::make_shared<SelectedSource>(std::move(source), std::move(rows)));

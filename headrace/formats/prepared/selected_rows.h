@@ -1,5 +1,5 @@
-// Some rows of a source, under other names or read in another way: what prepared data sets are beside the
-// files they lie in. Immutable; any thread.
+// Some rows of a source, renamed or decoded differently: what prepared data sets add to the files that store
+// them. Immutable; any thread.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,17 +15,17 @@ struct SelectedRows {
   std::string name;               // of the format
   std::vector<SplitRows> ranges;  // of the source's rows, one after the other
   Schema schema;
-  // The fields of a row from those the source has; null: they are the same under the names of `schema`. What
-  // it refuses is said without file and row.
+  // The fields of a row from those of the source; null: the same ones under the names of `schema`. Errors do
+  // not contain the file and row.
   std::function<Status(const std::vector<Tensor>& from, std::vector<Tensor>& fields)> read = nullptr;
-  Value description, metadata;  // `metadata`: an object, beside the source's own
+  Value description, metadata;  // `metadata`: an object, added to the source's own
 };
 
-// An error where the source has fewer rows.
+// An error if the source has fewer rows.
 Result<SourcePtr> select_rows(SourcePtr source, SelectedRows rows);
 
-// {"label": ["cat", "dog"]} of all fields that have names; and as "classes" those of the only one, or of
-// "label".
+// {"label": ["cat", "dog"]} for all fields that have class names; and as "classes" those of the only such
+// field, or of "label".
 void set_class_names(std::vector<std::pair<std::string, std::vector<std::string>>> names, Value& metadata);
 
 }  // namespace headrace

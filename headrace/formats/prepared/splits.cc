@@ -22,13 +22,14 @@ std::string_view without_blanks_behind(std::string_view text) {
 
 Status wrong(std::string_view part) {
   return invalid(
-      "split wants a name with a slice or without, \"train\", \"train[:10%]\" or \"train[5:-5]\", got " +
+      "split: expected a name with an optional slice, such as \"train\", \"train[:10%]\" or \"train[5:-5]\", "
+      "got " +
       in_quotes(part));
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// As Python reads them: "1_000", "-5", and "12.5", ".5", "5." where a fraction may be.
+// With the syntax of Python: "1_000", "-5", and "12.5", ".5", "5." if a fraction is allowed.
 std::optional<double> read_number(std::string_view text, bool may_be_fraction) {
   std::string digits;
   bool has_point = false, has_digit = false;
@@ -47,7 +48,7 @@ std::optional<double> read_number(std::string_view text, bool may_be_fraction) {
   return out;
 }
 
-// A number, and the unit behind it.
+// A number, and the unit after it.
 struct Boundary {
   std::string_view number;
   std::optional<Unit> unit;
@@ -104,7 +105,7 @@ Result<SplitPart> parse_part(std::string_view text, SplitRules rules) {
   return out.drops_remainder || rounding == "(closest)" ? out : Result<SplitPart>(wrong(text));
 }
 
-// The samples in so many files; below 0 it counts from the last, as slices of Python do.
+// The number of samples in that many shards; a negative number counts from the last, like a Python slice.
 double samples_before(double shard, const std::vector<uint64_t>& shards) {
   const auto count = static_cast<double>(shards.size());
   const double last = std::clamp(shard < 0 ? count + shard : shard, 0.0, count);
@@ -133,7 +134,7 @@ Result<std::vector<SplitPart>> parse_splits(std::string_view text, SplitRules ru
     for (const SplitPart& before : out)
       if (before.unit == Unit::percent && part.unit == Unit::percent &&
           before.drops_remainder != part.drops_remainder)
-        return invalid("split wants percent that are all rounded in one way, got two ways");
+        return invalid("split: expected percentages that are all rounded in the same way, got two ways");
     out.push_back(std::move(part));
     if (plus == std::string_view::npos) return out;
     text.remove_prefix(plus + 1);
@@ -144,23 +145,23 @@ Result<SplitRows> rows_of(const SplitPart& part, uint64_t size, SplitRules rules
                           const std::vector<uint64_t>& shards) {
   const auto all = static_cast<double>(size);
   if (part.unit == Unit::shards && shards.empty())
-    return invalid("split wants samples or percent here, got shards");
+    return invalid("split: expected samples or percent for this data, got shards");
   if (part.drops_remainder && size < 100)
-    return invalid("split wants pct1_dropremainder of at least 100 samples, got " + std::to_string(size));
+    return invalid("split: pct1_dropremainder needs at least 100 samples, got " + std::to_string(size));
   double from = part.from ? place_of(part, *part.from, all, shards) : 0, to = all;
   if (part.to) {
-    // tfds counts shards that end at none from the end as well: "[-1shard]" is "[-1shard:0shard]".
+    // tfds also counts a slice of shards that ends at 0 from the end: "[-1shard]" is "[-1shard:0shard]".
     const bool is_from_end = part.unit == Unit::shards && *part.to <= 0;
     to = place_of(part, *part.to + (is_from_end ? static_cast<double>(shards.size()) : 0), all, shards);
   }
   if (rules == SplitRules::tfds && (std::abs(from) > all || std::abs(to) > all))
-    return invalid("split wants a slice of " + std::to_string(size) + " samples, got one from " +
+    return invalid("split: expected a slice of " + std::to_string(size) + " samples, got one from " +
                    std::to_string(static_cast<int64_t>(std::clamp(from, -1e18, 1e18))) + " to " +
                    std::to_string(static_cast<int64_t>(std::clamp(to, -1e18, 1e18))));
   from = std::clamp(from < 0 ? from + all : from, 0.0, all);
   to = std::clamp(to < 0 ? to + all : to, 0.0, all);
   if (from > to)
-    return invalid("split wants a slice that ends behind its begin, got one from " +
+    return invalid("split: expected a slice that ends after its start, got one from " +
                    std::to_string(static_cast<int64_t>(from)) + " to " +
                    std::to_string(static_cast<int64_t>(to)));
   return SplitRows{static_cast<uint64_t>(from), static_cast<uint64_t>(to - from)};

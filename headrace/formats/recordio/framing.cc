@@ -26,11 +26,12 @@ RecordioPart part_of(uint32_t word) {
   return {static_cast<PartKind>(word >> 29), word & ((uint32_t{1} << 29) - 1)};
 }
 
-// Calls `take(data)` for each part of a record. Where parts do not fill the bytes exactly, it says why.
+// Calls `take(data)` for each part of a record. An error if the parts do not fill the bytes exactly.
 template <class Take> Status each_part(std::span<const std::byte> bytes, const Take& take) {
   bool inside = false;
   do {
-    if (bytes.size() < kRecordioHeader) return corrupt("wants the last part of the record, its bytes end");
+    if (bytes.size() < kRecordioHeader)
+      return corrupt("expected the last part of the record, but its bytes end");
     HEADRACE_ASSIGN(const RecordioPart part, recordio_part(bytes, bytes.size()));
     HEADRACE_TRY(follows(part, inside));
     take(bytes.subspan(kRecordioHeader, part.length));
@@ -38,12 +39,12 @@ template <class Take> Status each_part(std::span<const std::byte> bytes, const T
     inside = !part.ends();
   } while (inside);
   if (!bytes.empty())
-    return corrupt("wants a record as long as when it was indexed, got one that ends " +
-                   std::to_string(bytes.size()) + " bytes before");
+    return corrupt("expected a record as long as when it was indexed, got one that is " +
+                   std::to_string(bytes.size()) + " bytes shorter");
   return {};
 }
 
-// The parts are found once: the bytes may change while they are looked at.
+// Finds the parts once: the bytes may change meanwhile.
 Result<Tensor> joined(std::span<const std::byte> bytes) {
   std::vector<std::span<const std::byte>> parts;
   HEADRACE_TRY(each_part(bytes, [&](std::span<const std::byte> data) { parts.push_back(data); }));
@@ -66,28 +67,28 @@ Result<Tensor> joined(std::span<const std::byte> bytes) {
 
 Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left) {
   if (load<uint32_t>(header) != kRecordioMagic)
-    return corrupt("wants the magic word 0a 23 d7 ce, got " + hex(header.data()));
+    return corrupt("expected the magic word 0a 23 d7 ce, got " + hex(header.data()));
   const uint32_t word = load<uint32_t>(header, 4);
-  if (word >> 29 > 3) return corrupt("wants a part of kind 0 to 3, got " + std::to_string(word >> 29));
+  if (word >> 29 > 3) return corrupt("expected a part of kind 0 to 3, got " + std::to_string(word >> 29));
   const RecordioPart part = part_of(word);
   if (part.framed() <= left) return part;
   const uint64_t there = left - std::min(left, kRecordioHeader), padded = part.framed() - kRecordioHeader;
-  return corrupt("wants a part of " +
+  return corrupt("expected a part of " +
                  (there < part.length ? std::to_string(part.length) + " bytes"
                                       : std::to_string(padded) + " bytes with its padding") +
-                 ", only " + std::to_string(there) + " are left");
+                 ", but only " + std::to_string(there) + " are left");
 }
 
 Status follows(const RecordioPart& part, bool inside) {
   if (part.begins() != inside) return {};
-  return corrupt(inside ? "wants the next part of the record, got the first of another"
-                        : "wants the first part of a record, got one from the middle");
+  return corrupt(inside ? "expected the next part of the record, got the first of another"
+                        : "expected the first part of a record, got one from the middle");
 }
 
 Result<Tensor> recordio_data(const Record& record) {
   const auto bytes = record.bytes();
   if (bytes.size() < kRecordioHeader)
-    return corrupt("wants a record of at least 8 bytes, got " + std::to_string(bytes.size()));
+    return corrupt("expected a record of at least 8 bytes, got " + std::to_string(bytes.size()));
   HEADRACE_ASSIGN(const RecordioPart part, recordio_part(bytes, bytes.size()));
   if (!part.is_all_of(bytes.size())) return joined(bytes);
   return Tensor{record.buffer,

@@ -1,8 +1,8 @@
 // The frame of a RecordIO record: one part or several, each u32 magic, u32 kind << 29 | length, the data,
 // zeros up to a multiple of four; all little-endian. Pure functions; any thread.
 //
-// A writer cuts a record at every magic word that lies at a multiple of four in it and drops that word, so
-// the magic word at such a place always begins a part.
+// A writer splits a record at every magic word at a multiple of four in it and drops that word, so the magic
+// word at such a position always begins a part.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -29,26 +29,27 @@ struct RecordioPart {
   bool is_all_of(uint64_t record) const { return kind == PartKind::whole && framed() == record; }
 };
 
-// The part that begins with `header`, when `left` bytes are left from its first byte on.
+// The part that begins with `header`, with `left` bytes from its first byte to the end.
 // REQUIRES: header.size() >= kRecordioHeader.
 Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left);
 
-// Whether `part` may come now; `inside`: a record is begun and not ended.
+// An error unless `part` may come next; `inside`: a record has begun and not ended.
 Status follows(const RecordioPart& part, bool inside);
 
-// The data of a record, which its bytes must be in full. Of one part they are shared; of several they are put
-// together in memory of their own.
+// The data of a record, whose bytes must be complete. Shared if it has one part; several are joined in new
+// memory.
 Result<Tensor> recordio_data(const Record& record);
 
-// The data of a record of one part, which its bytes must be in full; nothing: recordio_data() has more to
-// say. Each word of the frame is looked at once.
+// The data of a record of one part, whose bytes must be complete; nothing: recordio_data() handles it or
+// reports the error. Reads each word of the frame once.
 std::optional<std::span<const std::byte>> whole_recordio_data(std::span<const std::byte> record);
 
-// The first bytes of a record's data, at most `count`, as far as its own first bytes hold them.
+// The first bytes of a record's data, at most `count`, as far as `bytes`, the record's first bytes, hold
+// them.
 std::string recordio_prefix(std::span<const std::byte> bytes, size_t count);
 
-// Whether most of the whole records at the start of `bytes`, as far as they can be seen, may begin with
-// MXNet's IRHeader: there is room for its 24 bytes and for as many f32 as its first u32 says.
+// Whether most of the whole records that can be seen at the start of `bytes` may begin with MXNet's IRHeader:
+// they have room for its 24 bytes and for the number of f32 that its first u32 gives.
 bool may_have_headers(std::span<const std::byte> bytes);
 
 }  // namespace headrace

@@ -10,8 +10,8 @@
 namespace headrace {
 namespace {
 
-// Below a mean of this many bytes a part, reading what lies between two headers costs less than a read for
-// each.
+// Below this mean size of a part in bytes, reading all between two headers is cheaper than one read per
+// header.
 constexpr uint64_t kMostBetween = 8192;
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 constexpr uint64_t kChecked = 64;  // records of an .idx
@@ -80,8 +80,8 @@ class Indexing final : public Opening<FileIndex> {
     return std::vector<Extent>{{0, position_, std::min(is_lost_ ? kMostWindow : window_, left)}};
   }
 
-  // No record can be found from `record_` or, between records, from here on. What is damaged is a place of
-  // the index; other errors end the walk.
+  // No record can be found from `record_` or, between records, from here on. Damage becomes an entry of the
+  // index; other errors end the walk.
   Status lose(Status why) {
     if (why.code() != Code::corrupt) return here(std::move(why));
     const bool was_inside = std::exchange(inside_, false);  // then a record may begin here
@@ -110,7 +110,7 @@ class Indexing final : public Opening<FileIndex> {
     index_.extra = may_have_headers(head) ? recordio_prefix(head, kRecordioExtra) : "";
   }
 
-  // Every part whose header is in `window`, which begins with one.
+  // Takes every part whose header is in `window`, which begins with one.
   Status scan(std::span<const std::byte> window) {
     if (position_ == 0) look_at(window);
     const uint64_t begin = position_;
@@ -118,13 +118,13 @@ class Indexing final : public Opening<FileIndex> {
     for (uint64_t used = 0; used < window.size() && position_ < file_.size; used = position_ - begin) {
       const uint64_t left = file_.size - position_;
       if (left < kRecordioHeader)
-        return lose(corrupt("wants a header of 8 bytes, only " + std::to_string(left) + " are left"));
+        return lose(corrupt("expected a header of 8 bytes, but only " + std::to_string(left) + " are left"));
       if (window.size() - used < kRecordioHeader) break;
       if (Status status = accept(window.subspan(used), left); !status.ok()) return lose(std::move(status));
       ++parts;
     }
     if (inside_ && position_ == file_.size)
-      return lose(corrupt("wants the next part of the record, the file ends"));
+      return lose(corrupt("expected the next part of the record, but the file ends"));
     if (parts > 0) adapt((position_ - begin) / parts);
     return {};
   }
@@ -136,7 +136,7 @@ class Indexing final : public Opening<FileIndex> {
     if (part->begins()) record_ = position_;
     if (position_ + part->framed() - record_ > kMostRecordio)
       return Status(Code::exhausted,
-                    "wants a record of at most " + std::to_string(kMostRecordio) + " bytes, got more");
+                    "expected a record of at most " + std::to_string(kMostRecordio) + " bytes, got more");
     position_ += part->framed();
     inside_ = !part->ends();
     if (!inside_) index_.records.push_back({record_, position_ - record_});
@@ -155,13 +155,13 @@ class Indexing final : public Opening<FileIndex> {
   }
 
   SourceFile file_;
-  uint64_t idx_;  // its ordinal among the files of the extents; 0: there is none
+  uint64_t idx_;  // ordinal of the .idx among the files of the extents; 0: none
   Stage stage_ = Stage::begin;
   std::vector<uint64_t> checked_;
   uint64_t position_ = 0, record_ = 0;  // of the next part, of the record it is in
-  bool inside_ = false;                 // of a record that is not ended
-  bool is_lost_ = false;                // looking for the next record behind damage
-  uint64_t window_begin_ = 0;           // of the bytes that were asked for
+  bool inside_ = false;                 // a record that has not ended
+  bool is_lost_ = false;                // looking for the next record after damage
+  uint64_t window_begin_ = 0;           // of the requested bytes
   uint64_t window_ = kFirstWindow;
   FileIndex index_;
 };

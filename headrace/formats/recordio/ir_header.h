@@ -1,15 +1,15 @@
-// What MXNet's image records begin with.
+// The header of MXNet's image records.
 #pragma once
 #include <cstdint>
 
 namespace headrace {
 
 struct IrHeader {
-  uint32_t flag = 0;  // how many labels follow, each f32; 0: the one in the header
+  uint32_t flag = 0;  // the number of f32 labels that follow; 0: one label, in the header
   float label = 0;
-  uint64_t id = 0, id2 = 0;  // nobody writes the second
+  uint64_t id = 0, id2 = 0;  // no known writer sets the second
 
-  // Whether so many labels are in a record of so many bytes, this header among them.
+  // Whether `flag` labels fit into a record of this many bytes, the header included.
   bool fits(uint64_t record) const {
     return record >= sizeof *this && flag <= (record - sizeof *this) / sizeof(float);
   }

@@ -1,4 +1,4 @@
-// RecordIO: see README.md beside this file.
+// RecordIO: see README.md.
 #include <cstring>
 
 #include "headrace/formats/recordio/framing.h"
@@ -10,7 +10,7 @@ namespace {
 
 static_assert(sizeof(IrHeader) == kRecordioExtra);
 
-// What the fields of a record are.
+// The fields of a record.
 struct Fields {
   bool has_header = false;
   int64_t labels = kAny;  // of each record; 1: a scalar
@@ -22,7 +22,7 @@ struct Fields {
   }
 };
 
-// Some of the bytes of `data`, which are copied where they are not aligned.
+// Part of the bytes of `data`, copied if they are not aligned.
 Tensor part_of(const Tensor& data, size_t begin, DType dtype, const Shape& shape) {
   const std::byte* bytes = data.view().data + begin;
   if (reinterpret_cast<uintptr_t>(bytes) % size_of(dtype) == 0)
@@ -33,17 +33,17 @@ Tensor part_of(const Tensor& data, size_t begin, DType dtype, const Shape& shape
 Status read_image(const Tensor& data, int64_t wanted, std::vector<Tensor>& fields) {
   const auto bytes = data.view().bytes();
   if (bytes.size() < sizeof(IrHeader))
-    return corrupt("wants an IRHeader of 24 bytes, got a record of " + std::to_string(bytes.size()) +
-                   "; header=False reads records without one");
+    return corrupt("expected an IRHeader of 24 bytes, got a record of " + std::to_string(bytes.size()) +
+                   " bytes; header=False reads records without one");
   IrHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (!header.fits(bytes.size()))
-    return corrupt("wants " + std::to_string(header.flag) + " labels, only " +
+    return corrupt("expected " + std::to_string(header.flag) + " labels, but only " +
                    std::to_string(bytes.size() - sizeof header) +
                    " bytes are left; header=False reads records without an IRHeader");
   const int64_t labels = header.flag == 0 ? 1 : header.flag;
   if (wanted != kAny && labels != wanted)
-    return corrupt("wants " + std::to_string(wanted) + " label" + (wanted == 1 ? "" : "s") + ", got " +
+    return corrupt("expected " + std::to_string(wanted) + " label" + (wanted == 1 ? "" : "s") + ", got " +
                    std::to_string(labels) + "; label_width=0 reads any number");
   const size_t image = sizeof header + header.flag * sizeof(float);
   fields.resize(3);
@@ -78,7 +78,7 @@ size_t put(const RecordRun& run, TextRows& out) {
   return run.records.size();
 }
 
-// The same out of mapped files. What is no record of one part is left to be read.
+// The same from mapped files. Records of several parts are left to be read.
 size_t put_mapped(std::span<const Text> records, MappedBytes& mapped, size_t first, TextRows& out) {
   expect_small(records, mapped);
   for (size_t i = 0; i < records.size(); ++i) {
@@ -91,7 +91,7 @@ size_t put_mapped(std::span<const Text> records, MappedBytes& mapped, size_t fir
   return records.size();
 }
 
-// What is not said by options is said by the first records.
+// From the options, else from the first records.
 Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex>& indexes) {
   Fields out;
   IrHeader header{};
@@ -105,8 +105,7 @@ Result<Fields> fields_of(const OpenRequest& request, const std::vector<FileIndex
   }
   HEADRACE_ASSIGN(out.has_header, request.flag("header", out.has_header));
   HEADRACE_ASSIGN(out.labels, request.integer("label_width", header.flag == 0 ? 1 : 0));
-  if (out.labels < 0)
-    return invalid("option 'label_width' wants 0 or more, got " + std::to_string(out.labels));
+  if (out.labels < 0) return invalid("label_width must be at least 0, got " + std::to_string(out.labels));
   if (out.labels == 0) out.labels = kAny;
   return out;
 }
@@ -151,12 +150,20 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "recordio",
-    .doc = "MXNet's and dmlc's records (.rec): image, label and id, or the bytes of each; one file or many.",
-    .options = {{"header", "bool | None",
-                 "Whether records begin with MXNet's IRHeader; as the first looks when not given.", Value()},
-                {"label_width", "int | None",
-                 "Labels of each record, 0 for any number; one or any, as the first has, when not given.",
-                 Value()}},
+    .doc = "RecordIO files (.rec) of MXNet, dmlc or SageMaker.",
+    .fields = "with MXNet's header `image` (encoded, bytes), `label` (float32, scalar or (n,)) and `id` "
+              "(int64 scalar); without it `record` (bytes).",
+    .details = {"An `.idx` file next to a file is used if it matches."},
+    .path = "A file, a pattern, a folder of shards, or a list of files and patterns.",
+    .options =
+        {{"header", "bool | None",
+          "Whether records begin with MXNet's IRHeader; determined by the first records when not given."},
+         {"label_width", "int | None",
+          "Number of labels per record, 0 for any number. When not given: one, or any number if the first "
+          "record has several."}},
+    .raises = {{"CorruptSample",
+                "the parts of a file are not contiguous. The message has file, record and byte."}},
+    .example = "hr.read_recordio(\"train.rec\")",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

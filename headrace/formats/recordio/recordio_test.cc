@@ -9,8 +9,8 @@
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const std::string kMagic = word_bytes(kRecordioMagic);
 
@@ -19,7 +19,7 @@ std::string text_of(const Tensor& field) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The first field of a sample, or why there is none.
+// The first field of a sample, or the error.
 std::string record_of(const Source& source, uint64_t index, Store& store) {
   const auto fields = read_sample(source, index, store);
   return fields.ok() ? text_of((*fields)[0]) : std::string(fields.status().text());
@@ -67,7 +67,7 @@ TEST(Recordio, ImageRecordsHaveImageLabelAndId) {
             recordio_file({image_record({3}, false, 7, "jpeg"), image_record({4}, false, 1u << 31, "")}));
   const auto source = open_source(store, "x");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: f32 (), id: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: float32 (), id: int64 ()");
   const auto fields = read_sample(**source, 0, store), second = read_sample(**source, 1, store);
   ASSERT_TRUE(fields.ok() && second.ok());
   EXPECT_EQ(text_of((*fields)[0]), "jpeg");
@@ -83,16 +83,16 @@ TEST(Recordio, LabelsAreAsManyAsTheRecordHasOrAsAreAskedFor) {
                                 image_record({9}, false, 2, "c")}));
   const auto source = open_source(store, "x");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: f32 (?), id: i64 ()");
+  EXPECT_EQ((*source)->schema().text(), "image: bytes, label: float32 (?), id: int64 ()");
   EXPECT_EQ((*read_sample(**source, 1, store))[1].view().shape, (Shape{3}));
   EXPECT_EQ(*(*read_sample(**source, 2, store))[1].view().as<float>(), 9);
   Value two;
   two.set("label_width", 2);
   const auto pairs = open_source(store, "x", "recordio", two);
   ASSERT_TRUE(pairs.ok()) << pairs.status().text();
-  EXPECT_EQ((*pairs)->schema().text(), "image: bytes, label: f32 (2), id: i64 ()");
+  EXPECT_EQ((*pairs)->schema().text(), "image: bytes, label: float32 (2), id: int64 ()");
   EXPECT_EQ(record_of(**pairs, 0, store), "a");
-  EXPECT_THAT(record_of(**pairs, 1, store), HasSubstr("wants 2 labels, got 3; label_width=0"));
+  EXPECT_THAT(record_of(**pairs, 1, store), HasSubstr("expected 2 labels, got 3; label_width=0"));
 }
 
 TEST(Recordio, TheHeaderCanBeDemandedAndRefused) {
@@ -110,8 +110,9 @@ TEST(Recordio, TheHeaderCanBeDemandedAndRefused) {
             recordio_file({std::string(100, '\0'), word_bytes(uint64_t{1'000'000}) + std::string(92, 'x')}));
   EXPECT_EQ((*open_source(store, "numbers"))->schema().text(), "record: bytes");
   EXPECT_EQ((*open_source(store, "numbers", "", with))->schema().text(),
-            "image: bytes, label: f32 (), id: i64 ()");
-  EXPECT_THAT(record_of(**texts, 1, store), HasSubstr("wants an IRHeader of 24 bytes, got a record of 1;"));
+            "image: bytes, label: float32 (), id: int64 ()");
+  EXPECT_THAT(record_of(**texts, 1, store),
+              HasSubstr("expected an IRHeader of 24 bytes, got a record of 1 bytes;"));
 }
 
 TEST(Recordio, AnIdxIsUsedWhenItIsThatOfTheFile) {
@@ -135,7 +136,7 @@ TEST(Recordio, AnIdxIsUsedWhenItIsThatOfTheFile) {
   }
   const auto broken = open_source(store, "f.rec");
   ASSERT_EQ((*broken)->size(), 4u);  // the second is damage, and the others are found
-  EXPECT_THAT(record_of(**broken, 1, store), HasSubstr("wants the magic word 0a 23 d7 ce"));
+  EXPECT_THAT(record_of(**broken, 1, store), HasSubstr("expected the magic word 0a 23 d7 ce"));
   EXPECT_EQ(record_of(**broken, 3, store), "four");
   EXPECT_FALSE(parse_recordio_idx("0\t0\n1\t18446744073709551615\n", 100));
   EXPECT_FALSE(parse_recordio_idx("0\t0\n1\t0\n", 100));
@@ -182,20 +183,20 @@ TEST(Recordio, DamageIsToldWithItsFileRecordAndByte) {
     MemoryStore store;
     store.add("x", recordio_record("first") + bytes + recordio_record("last"));
     const auto source = open_source(store, "x");
-    EXPECT_EQ(record_of(**source, (*source)->size() - 1, store), "last");  // found again behind the damage
+    EXPECT_EQ(record_of(**source, (*source)->size() - 1, store), "last");  // found again after the damage
     return record_of(**source, 1, store);
   };
   const std::string at = ": x, record 1 at byte 16";
-  EXPECT_EQ(failed("none"), "wants the magic word 0a 23 d7 ce, got 6e 6f 6e 65" + at);
-  EXPECT_EQ(failed("no magic"), "wants the magic word 0a 23 d7 ce, got 6e 6f 20 6d" + at);
+  EXPECT_EQ(failed("none"), "expected the magic word 0a 23 d7 ce, got 6e 6f 6e 65" + at);
+  EXPECT_EQ(failed("no magic"), "expected the magic word 0a 23 d7 ce, got 6e 6f 20 6d" + at);
   EXPECT_EQ(failed(kMagic + word_bytes(0x1fffffffu) + "data"),
-            "wants a part of 536870911 bytes, only 16 are left" + at);
-  EXPECT_EQ(failed(part(static_cast<PartKind>(5), "data")), "wants a part of kind 0 to 3, got 5" + at);
+            "expected a part of 536870911 bytes, but only 16 are left" + at);
+  EXPECT_EQ(failed(part(static_cast<PartKind>(5), "data")), "expected a part of kind 0 to 3, got 5" + at);
   for (const PartKind kind : {PartKind::middle, PartKind::last})
-    EXPECT_EQ(failed(part(kind, "x")), "wants the first part of a record, got one from the middle" + at);
+    EXPECT_EQ(failed(part(kind, "x")), "expected the first part of a record, got one from the middle" + at);
   for (const PartKind kind : {PartKind::whole, PartKind::first})
     EXPECT_EQ(failed(part(PartKind::first, "x") + part(kind, "y")),
-              "wants the next part of the record, got the first of another" + at);
+              "expected the next part of the record, got the first of another" + at);
 }
 
 TEST(Recordio, AFileThatEndsInARecordGivesTheOthers) {
@@ -205,22 +206,22 @@ TEST(Recordio, AFileThatEndsInARecordGivesTheOthers) {
   auto source = open_source(store, "x");
   ASSERT_EQ((*source)->size(), 2u);
   EXPECT_EQ(record_of(**source, 1, store),
-            "wants the next part of the record, the file ends: x, record 1 at byte 16");
+            "expected the next part of the record, but the file ends: x, record 1 at byte 16");
   source = open_source(store, "y");
   EXPECT_EQ(record_of(**source, 1, store),
-            "wants a header of 8 bytes, only 4 are left: y, record 1 at byte 16");
+            "expected a header of 8 bytes, but only 4 are left: y, record 1 at byte 16");
   const std::string padded = recordio_record("first") + recordio_record("12345");
   store.add("cut", padded.substr(0, padded.size() - 1));
   source = open_source(store, "cut");
   EXPECT_EQ(record_of(**source, 1, store),
-            "wants a part of 8 bytes with its padding, only 7 are left: cut, record 1 at byte 16");
+            "expected a part of 8 bytes with its padding, but only 7 are left: cut, record 1 at byte 16");
   store.add("shorter", padded.substr(0, padded.size() - 4));
   source = open_source(store, "shorter");
   EXPECT_EQ(record_of(**source, 1, store),
-            "wants a part of 5 bytes, only 4 are left: shorter, record 1 at byte 16");
+            "expected a part of 5 bytes, but only 4 are left: shorter, record 1 at byte 16");
   store.add("z", "none");
   EXPECT_THAT(std::string(open_source(store, "z", "recordio").status().text()),
-              HasSubstr("'z': wants a header of 8 bytes, only 4 are left (record 0 at byte 0)"));
+              HasSubstr("'z': expected a header of 8 bytes, but only 4 are left (record 0 at byte 0)"));
 }
 
 TEST(Recordio, ImagesThatAreShorterThanTheirLabelsAreRefused) {
@@ -231,7 +232,8 @@ TEST(Recordio, ImagesThatAreShorterThanTheirLabelsAreRefused) {
             recordio_file({image_record({1, 2}, true, 0, "i"), hostile, image_record({1, 2}, true, 2, "k")}));
   const auto source = open_source(store, "x");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_THAT(record_of(**source, 1, store), HasSubstr("wants 4294967295 labels, only 5 bytes are left"));
+  EXPECT_THAT(record_of(**source, 1, store),
+              HasSubstr("expected 4294967295 labels, but only 5 bytes are left"));
   EXPECT_EQ(record_of(**source, 2, store), "k");
 }
 
@@ -241,7 +243,7 @@ TEST(Recordio, WhatIsNoneIsNotRecognised) {
   store.add("y", kMagic + word_bytes(uint32_t{100}) + "x");
   store.add("z", recordio_part_bytes(PartKind::middle, "x"));
   for (const char* path : {"x", "y", "z"})
-    EXPECT_THAT(failure(store, path), HasSubstr("wants data of a known format")) << path;
+    EXPECT_THAT(failure(store, path), HasSubstr("expected data of a known format")) << path;
 }
 
 }  // namespace

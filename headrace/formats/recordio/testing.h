@@ -18,7 +18,7 @@ inline std::string recordio_part_bytes(PartKind kind, const std::string& data) {
          std::string((4 - length % 4) % 4, '\0');
 }
 
-// As dmlc's writer has it: cut at each magic word that lies at a multiple of four.
+// As dmlc's writer writes it: split at each magic word at a multiple of four.
 inline std::string recordio_record(const std::string& data) {
   std::vector<std::string> parts(1);
   for (size_t i = 0; i < data.size(); i += 4) {
@@ -43,7 +43,7 @@ inline std::string recordio_file(const std::vector<std::string>& records) {
   return out;
 }
 
-// The data of an image record: one label in the header, or those that follow it.
+// The data of an image record: one label in the header, or labels that follow it.
 inline std::string image_record(const std::vector<float>& labels, bool follow, uint64_t id,
                                 const std::string& image) {
   std::string out = word_bytes(static_cast<uint32_t>(follow ? labels.size() : 0)) +

@@ -1,4 +1,4 @@
-// Writes RecordIO and its .idx: "Writing" in README.md beside this file.
+// Writes RecordIO and its .idx: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -15,23 +15,25 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr uint64_t kMostWritten = (uint64_t{1} << 29) - 1;  // bytes of a record, as dmlc's writer has it
-constexpr int64_t kMostWhole = int64_t{1} << 24;            // up to here f32 holds every whole number
+constexpr uint64_t kMostWritten = (uint64_t{1} << 29) - 1;  // bytes of a record, as in dmlc's writer
+constexpr int64_t kMostWhole = int64_t{1} << 24;            // up to here f32 holds every integer
 
-// Which fields of a sample are written as what; -1: none.
+// The roles of a sample's fields; -1: none.
 struct Roles {
   int payload = -1, label = -1, id = -1;
 };
 
 Status refused(const std::string& why, const Schema& schema) {
   return invalid(
-      "recordio holds one bytes field and, with it, one label or a row of labels and an i64 'id'; " + why +
-      " (" + schema.text() + ")");
+      "recordio: expected one bytes field, optionally with a label (a number or a row of numbers) and an "
+      "int64 'id'; " +
+      why + " (" + schema.text() + ")");
 }
 
 Result<int> find_named(const Schema& schema, std::string_view option, const std::string& name) {
   if (const int at = schema.find(name); at >= 0) return at;
-  return invalid(std::string(option) + " wants one of the fields " + schema.text() + ", got '" + name + "'");
+  return invalid(std::string(option) + " must be one of the fields " + schema.text() + ", got '" + name +
+                 "'");
 }
 
 // The field that the option names, else the only one of bytes.
@@ -41,7 +43,7 @@ Result<int> find_payload(const WriteRequest& request) {
   if (!name.empty()) return find_named(schema, "payload", name);
   const auto is_bytes = [](const TensorSpec& spec) { return spec.dtype == DType::bytes; };
   if (std::ranges::count_if(schema.specs, is_bytes) != 1)
-    return refused("payload= says which is the bytes field", schema);
+    return refused("choose the bytes field with payload=", schema);
   return static_cast<int>(std::ranges::find_if(schema.specs, is_bytes) - schema.specs.begin());
 }
 
@@ -56,7 +58,7 @@ Result<int> find_label(const WriteRequest& request, const Roles& roles) {
   int found = -1;
   for (int i = 0; i < static_cast<int>(schema.size()); ++i) {
     if (i == roles.payload || i == roles.id || !is_label(schema.specs[static_cast<size_t>(i)])) continue;
-    if (found >= 0) return refused("label= says which is the label", schema);
+    if (found >= 0) return refused("choose the label with label=", schema);
     found = i;
   }
   return found;
@@ -73,15 +75,15 @@ Result<Roles> roles_of(const WriteRequest& request) {
   const auto named = [&](int field) { return "'" + schema.names[static_cast<size_t>(field)] + "'"; };
   if (spec(out.payload).dtype != DType::bytes) return refused(named(out.payload) + " is not bytes", schema);
   if (out.label >= 0 && (out.label == out.payload || !is_label(spec(out.label))))
-    return refused(named(out.label) + " is no label: it wants numbers, one or a row", schema);
+    return refused(named(out.label) + " cannot be the label, which is a number or a row of numbers", schema);
   if (out.id >= 0 && (out.label < 0 || spec(out.id) != TensorSpec{DType::i64, {}}))
-    return refused("'id' wants to be i64 () and a label beside it", schema);
+    return refused("'id' must be int64 () and needs a label", schema);
   for (int i = 0; i < static_cast<int>(schema.size()); ++i)
     if (i != out.payload && i != out.label && i != out.id) return refused(no_place_for(named(i)), schema);
   return out;
 }
 
-// Labels are f32 in the file; a number that would become another is refused.
+// Labels are f32 in the file; a number that f32 would change is refused.
 template <class T> Result<float> label_of(T value) {
   if constexpr (std::is_same_v<T, half_t>) {
     return f16_to_f32(value.bits);
@@ -90,17 +92,19 @@ template <class T> Result<float> label_of(T value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     const auto out = static_cast<float>(value);
     if (std::isnan(value) || static_cast<T>(out) == value) return out;
-    return invalid("recordio holds labels as f32, got " + std::to_string(value) + ", which is none; cast it");
+    return invalid("recordio stores labels as float32, which cannot hold " + std::to_string(value) +
+                   " exactly; cast the field");
   } else {
     if (std::cmp_less_equal(+value, kMostWhole) && std::cmp_greater_equal(+value, -kMostWhole))
       return static_cast<float>(value);
-    return invalid("recordio holds labels as f32, exact up to 2^24; got " + std::to_string(value));
+    return invalid("recordio stores labels as float32, which is exact for integers up to 2^24; got " +
+                   std::to_string(value));
   }
 }
 
 Result<std::vector<float>> labels_of(const View& labels) {
   std::vector<float> out(static_cast<size_t>(labels.shape.count()));
-  if (out.empty()) return invalid("recordio wants at least one label, got none");
+  if (out.empty()) return invalid("recordio: expected at least one label, got none");
   HEADRACE_TRY(visit_dtype(labels.dtype, [&]<class T>() -> Status {
     for (size_t i = 0; i < out.size(); ++i) {
       HEADRACE_ASSIGN(out[i], label_of(labels.as<T>()[i]));
@@ -110,7 +114,7 @@ Result<std::vector<float>> labels_of(const View& labels) {
   return out;
 }
 
-// Where a magic word lies at a multiple of four: there a record is cut.
+// Positions of magic words at multiples of four, where a record is split.
 std::vector<size_t> cuts_of(Bytes data) {
   constexpr size_t kWord = sizeof kRecordioMagic, kBlock = 64 * kWord;
   std::vector<size_t> out;
@@ -121,7 +125,7 @@ std::vector<size_t> cuts_of(Bytes data) {
   };
   for (size_t begin = 0; begin < data.size() / kWord * kWord; begin += kBlock) {
     const size_t end = std::min(begin + kBlock, data.size() / kWord * kWord);
-    bool any = false;  // a loop without a branch, so that it is done with vectors
+    bool any = false;  // no branch in the loop, so that it is vectorised
     for (size_t at = begin; at < end; at += kWord) any |= is_magic(at);
     for (size_t at = begin; any && at < end; at += kWord)
       if (is_magic(at)) out.push_back(at);
@@ -139,8 +143,8 @@ class RecordioWriter final : public FileWriter {
     const Bytes payload = fields[static_cast<size_t>(roles_.payload)].view().bytes();
     HEADRACE_TRY(make_head(fields));
     if (head_.size() + payload.size() > kMostWritten)
-      return invalid("recordio holds records of at most " + std::to_string(kMostWritten) + " bytes, got " +
-                     std::to_string(head_.size() + payload.size()) + " in field '" +
+      return invalid("recordio: expected a record of at most " + std::to_string(kMostWritten) +
+                     " bytes, got " + std::to_string(head_.size() + payload.size()) + " in field '" +
                      schema_.names[static_cast<size_t>(roles_.payload)] + "'");
     const std::string line = std::to_string(count_) + "\t" + std::to_string(records_->size()) + "\n";
     HEADRACE_TRY(append_record(head_, payload));
@@ -156,7 +160,7 @@ class RecordioWriter final : public FileWriter {
   }
 
  private:
-  // What stands before the payload: IRHeader and labels, or nothing. A multiple of four bytes.
+  // Makes what precedes the payload: IRHeader and labels, or nothing. A multiple of four bytes.
   Status make_head(const std::vector<Tensor>& fields) {
     head_.clear();
     if (roles_.label < 0) return {};
@@ -228,7 +232,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   return std::make_unique<RecordioWriter>(request.schema, roles, std::move(records), std::move(idx));
 }
 
-// A record without a label has no header, and the first bytes of some look like one.
+// A record without a label has no header, but its first bytes may look like one.
 Value read_with(const WriteRequest& request) {
   const auto roles = roles_of(request);
   return roles.ok() ? Value(Value::Object{{"header", roles->label >= 0}}) : Value();
@@ -236,11 +240,12 @@ Value read_with(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "recordio",
-    .doc = "MXNet's records (.rec) with their .idx: a bytes field, and with it a label or labels and an id.",
+    .doc = "RecordIO files of MXNet (.rec) with their .idx: a bytes field, optionally with labels and an id.",
     .ending = ".rec",
-    .options = {{"payload", "str | None", "The bytes field; the only one when not given.", Value()},
+    .options = {{"payload", "str | None", "The bytes field; default: the only one.", Value()},
                 {"label", "str | None",
-                 "The label, a number or a row of them; \"label\" or the only one when not given.", Value()}},
+                 "The label, a number or a row of numbers; default: \"label\", or the only such field.",
+                 Value()}},
     .make = make,
     .other_endings = {{".recordio", Value(Value::Object())}},
     .read_with = read_with,

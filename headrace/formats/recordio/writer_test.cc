@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const TensorSpec kBytes{DType::bytes, {kAny}};
 
@@ -117,11 +117,12 @@ template <class T> std::string label_error(DType dtype, std::vector<T> values) {
 TEST(RecordioWriter, ALabelThatWouldChangeIsRefused) {
   EXPECT_EQ(label_error<int64_t>(DType::i64, {1 << 24, -(1 << 24)}), "");
   EXPECT_THAT(label_error<int64_t>(DType::i64, {(1 << 24) + 1}),
-              HasSubstr("field 'label': recordio holds labels as f32, exact up to 2^24; got 16777217"));
+              HasSubstr("field 'label': recordio stores labels as float32, which is exact for integers up to "
+                        "2^24; got 16777217"));
   EXPECT_THAT(label_error<uint64_t>(DType::u64, {~uint64_t{0}}), HasSubstr("got 18446744073709551615"));
   EXPECT_EQ(label_error<double>(DType::f64, {0.5, 3}), "");
-  EXPECT_THAT(label_error<double>(DType::f64, {0.1}), HasSubstr("cast it"));
-  EXPECT_THAT(label_error<float>(DType::f32, {}), HasSubstr("wants at least one label, got none"));
+  EXPECT_THAT(label_error<double>(DType::f64, {0.1}), HasSubstr("cast the field"));
+  EXPECT_THAT(label_error<float>(DType::f32, {}), HasSubstr("expected at least one label, got none"));
 }
 
 TEST(RecordioWriter, WhatDoesNotGoInIsNoPartOfTheFile) {
@@ -150,16 +151,18 @@ TEST(RecordioWriter, RolesAreFoundOrNamed) {
   const TensorSpec number{DType::i32, {}};
   EXPECT_EQ(schema_error({"jpg", "cls"}, {kBytes, number}), "");
   EXPECT_EQ(schema_error({"a", "label", "id"}, {kBytes, number, {DType::i64, {}}}), "");
-  EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, kBytes, number}), HasSubstr("payload= says which"));
-  EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, number, number}), HasSubstr("label= says which"));
-  EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, number, number}, options_of({{"label", "c"}})),
-              HasSubstr("there is no place for 'b'; leave it out, as headrace convert --fields does (a: "
-                        "bytes, b: i32 (), c: i32 ())"));
+  EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, kBytes, number}), HasSubstr("with payload="));
+  EXPECT_THAT(schema_error({"a", "b", "c"}, {kBytes, number, number}), HasSubstr("with label="));
+  EXPECT_THAT(
+      schema_error({"a", "b", "c"}, {kBytes, number, number}, options_of({{"label", "c"}})),
+      HasSubstr("this format cannot store 'b'; leave it out, for example with headrace convert --fields (a: "
+                "bytes, b: int32 (), c: int32 ())"));
   EXPECT_THAT(schema_error({"a", "b"}, {kBytes, number}, options_of({{"label", "z"}})),
-              HasSubstr("label wants one of the fields a: bytes, b: i32 (), got 'z'"));
-  EXPECT_THAT(schema_error({"a", "label"}, {kBytes, {DType::f32, {2, 2}}}), HasSubstr("'label' is no label"));
+              HasSubstr("label must be one of the fields a: bytes, b: int32 (), got 'z'"));
+  EXPECT_THAT(schema_error({"a", "label"}, {kBytes, {DType::f32, {2, 2}}}),
+              HasSubstr("'label' cannot be the label"));
   EXPECT_THAT(schema_error({"image"}, {{DType::u8, {kAny, kAny, 3}}}),
-              HasSubstr("recordio holds one bytes field"));
+              HasSubstr("recordio: expected one bytes field"));
 }
 
 }  // namespace

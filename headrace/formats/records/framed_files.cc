@@ -7,21 +7,21 @@
 namespace headrace {
 namespace {
 
-// What frames that are read together unpack to is not on the budget, though texts of a batch lie in it: so it
-// is little.
+// Memory for unpacked frames that are read together does not count against the budget, although strings of a
+// batch refer to it, so it is kept small.
 constexpr uint64_t kMostUnpacked = 16 << 10;  // bytes
 
-// What source and blocks share: blocks may outlive their source.
+// Shared by source and blocks: blocks may outlive their source.
 struct Framed {
   FramedFormat format;
   std::vector<FramedFile> files;
-  std::vector<uint64_t> first_record = {0}, first_frame = {0};  // of each file; of all at the end
+  std::vector<uint64_t> first_record = {0}, first_frame = {0};  // of each file; the total at the end
 
   struct Spot {
     size_t file = 0;
     uint64_t i = 0;  // in the file
   };
-  // Of what is numbered through all files.
+  // Of record or frame `i`, counted over all files.
   static Spot spot_of(const std::vector<uint64_t>& first, uint64_t i) {
     const auto file = static_cast<size_t>(std::ranges::upper_bound(first, i) - first.begin() - 1);
     return {file, i - first[file]};
@@ -39,7 +39,7 @@ struct Framed {
     return before(file, frame + 1) - before(file, frame);
   }
 
-  // What is packed takes memory of its own, which a block says of itself, unless it is little.
+  // A packed frame takes memory of its own, which its block reports, unless it is small.
   bool goes_together(const Spot& record, uint64_t frame) const {
     const FramedFile& file = files[record.file];
     return (!file.is_packed || file.most_unpacked <= kMostUnpacked) && records_of(record.file, frame) == 1;
@@ -50,7 +50,7 @@ struct Framed {
     HEADRACE_TRY(format.unpack(file, frame, bytes, memory, out));
     const uint64_t wanted = records_of(file, frame);
     if (out.records.size() == wanted) return {};
-    return corrupt("wants " + std::to_string(wanted) + " records as when it was opened, got " +
+    return corrupt("expected " + std::to_string(wanted) + " records, as when it was opened, got " +
                    std::to_string(out.records.size()));
   }
 
@@ -63,7 +63,7 @@ struct Framed {
 };
 
 Status no_frame_row(const Framed& framed, uint64_t count, uint64_t row) {
-  return invalid(framed.format.name + ": wants a row below " + std::to_string(count) + ", got " +
+  return invalid(framed.format.name + ": expected a row below " + std::to_string(count) + ", got " +
                  std::to_string(row));
 }
 
@@ -85,7 +85,7 @@ class UnpackedRows final : public Block {
   UnpackedFrame frame_;
 };
 
-// Frames of one record each, of any places, in one buffer.
+// Frames of one record each, from any places, in one buffer.
 class FramesTogether final : public Block {
  public:
   struct Place {
@@ -119,7 +119,7 @@ class FramesTogether final : public Block {
   }
 
  private:
-  // Of all of them, about: values, and what else is packed beside them.
+  // An estimate for all frames: values, and what else is packed with them.
   size_t unpacked_size() const {
     constexpr uint64_t kBeside = 32;
     size_t out = 0;
@@ -127,7 +127,7 @@ class FramesTogether final : public Block {
       out += std::min(framed_->files[place.file].most_unpacked, kMostUnpacked) + kBeside;
     return out;
   }
-  // The record of a row, unpacked where it has to be.
+  // The record of a row, unpacked if necessary.
   Result<Record> record_of(uint64_t row, MadeBytes& memory, UnpackedFrame& unpacked) const {
     if (row >= places_.size()) return no_frame_row(*framed_, places_.size(), row);
     const Place& place = places_[row];
@@ -211,7 +211,7 @@ class FramedFilesSource final : public Source {
     const uint64_t frame = framed_->frame_of(spot);
     const FramedFile& file = framed_->files[spot.file];
     return file.file.path + ", record " + std::to_string(spot.i) +
-           (framed_->records_of(spot.file, frame) > 1 ? " in what is packed" : "") + " at byte " +
+           (framed_->records_of(spot.file, frame) > 1 ? ", in the frame" : "") + " at byte " +
            std::to_string(file.frames[frame].offset);
   }
   Value describe() const override { return description_; }
@@ -225,7 +225,7 @@ class FramedFilesSource final : public Source {
     }
     const std::string& options = framed_->format.options;
     return files_fingerprint(
-        framed_->format.name + " " + schema().text() + (options.empty() ? "" : " " + options), files,
+        framed_->format.name + " " + schema().stable_text() + (options.empty() ? "" : " " + options), files,
         records);
   }
   Value metadata() const override {
@@ -242,11 +242,11 @@ class FramedFilesSource final : public Source {
 Status check_frames(const FramedFile& file) {
   if (!file.first.empty() && (file.first.size() != file.frames.size() + 1 || file.first[0] != 0 ||
                               !std::ranges::is_sorted(file.first)))
-    return corrupt("wants counts of records that rise from frame to frame");
+    return corrupt("expected frames with ascending record counts");
   for (const RecordExtent& frame : file.frames)
     if (frame.offset > file.file.size || frame.length > file.file.size - frame.offset)
-      return corrupt("wants " + std::to_string(frame.length) + " bytes at byte " +
-                     std::to_string(frame.offset) + ", the file has " + std::to_string(file.file.size));
+      return corrupt("expected " + std::to_string(frame.length) + " bytes at byte " +
+                     std::to_string(frame.offset) + ", but the file has " + std::to_string(file.file.size));
   return {};
 }
 
@@ -254,7 +254,7 @@ Status check_frames(const FramedFile& file) {
 
 Result<SourcePtr> framed_files(FramedFormat format, const OpenRequest& request,
                                std::vector<FramedFile> files) {
-  if (files.empty()) return internal_error("framed files: wants at least one file");
+  if (files.empty()) return internal_error("framed files: expected at least one file");
   auto framed = std::make_shared<Framed>();
   framed->format = std::move(format), framed->files = std::move(files);
   for (const FramedFile& file : framed->files) {

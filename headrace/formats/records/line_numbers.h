@@ -1,5 +1,5 @@
-// In which line of its file a record stands, where records are lines, or some of them: lines that are none
-// and records of several lines are remembered, so nothing has to be read to know.
+// The line of each record in its file, if records are lines, or some are: only lines that are not records,
+// and records of several lines, are stored, so nothing has to be read to find it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@ namespace headrace {
 
 class LineNumbers {
  public:
-  // Of the records, in their order. Lines are counted from 1.
+  // Called for the records in order. Lines are counted from 1.
   void add(uint64_t record, uint64_t line) {
     if (known_.empty() || of(record) != line) known_.push_back({record, line});
   }
@@ -21,7 +21,7 @@ class LineNumbers {
   static std::optional<LineNumbers> unpack(std::string_view bytes);
 
  private:
-  // The record stands in this line, and those behind it in the lines that follow, up to the next of these.
+  // The line of this record; the following records are in the following lines, up to the next entry.
   struct Known {
     uint64_t record = 0, line = 0;
   };

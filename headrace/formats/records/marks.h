@@ -1,5 +1,5 @@
-// What parsers of records of text look for, found for many records of a buffer at once. One caller, who goes
-// over them in their order.
+// Searches that parsers of text records need, done for many records of a buffer at once. One caller, which
+// visits the records in order.
 #pragma once
 #include <bit>
 #include <string_view>
@@ -10,18 +10,18 @@
 
 namespace headrace {
 
-// Records that lie side by side, as many as stay in the nearest cache with what is noted of them.
+// Adjacent records, as many as fit in the L1 cache together with their marks.
 class Neighbours {
  public:
   explicit Neighbours(const RecordRun& run) : run_(run) {}
 
-  // From here on it is about record `i` and those behind it; false where it was about that one before.
+  // Moves on to record `i` and those after it; false if it was covered already.
   bool cover(size_t i);
-  std::string_view text() const { return text_; }  // all of them, and what lies between
-  void look_for_utf8();                            // until others are covered
-  // That record `i` is UTF-8, wherever it is cut at characters of ASCII; false where it may be all the same.
+  std::string_view text() const { return text_; }  // all of them, including the bytes in between
+  void look_for_utf8();                            // valid until others are covered
+  // Whether record `i` is UTF-8, if cut at ASCII characters; false does not mean that it is not.
   bool is_utf8(size_t i) const {
-    const std::string_view record = run_.text(i);  // no character goes on from one into the next
+    const std::string_view record = run_.text(i);  // no character spans two records
     return are_utf8_ && !record.empty() && (record.front() & 0xC0) != 0x80 && (record.back() & 0x80) == 0;
   }
 
@@ -31,14 +31,14 @@ class Neighbours {
   bool are_utf8_ = false;
 };
 
-// Where certain bytes stand in a text.
+// The positions of certain bytes in a string.
 class Marks {
  public:
   explicit Marks(const kernels::WantedBytes& wanted) : wanted_(wanted) {}
 
-  void mark(std::string_view text);  // from here on it is about this
+  void mark(std::string_view text);  // next() refers to this string from now on
 
-  // The first that is wanted from `at` on; `end` when there is none. REQUIRES: both in the text.
+  // The first wanted byte from `at` on; `end` if there is none. REQUIRES: both are in the string.
   const char* next(const char* at, const char* end) const {
     if (at >= end) return end;
     const auto first = static_cast<size_t>(at - begin_), last = static_cast<size_t>(end - 1 - begin_) / 64;

@@ -8,8 +8,8 @@ namespace headrace {
 namespace {
 
 constexpr size_t kKeptText = 48;         // bytes: more than a message shows
-constexpr uint64_t kSparedTexts = 8;     // more than numbers, and a column is one of texts
-constexpr uint64_t kNumbersToAText = 9;  // at most a tenth is no number
+constexpr uint64_t kSparedTexts = 8;     // if strings exceed numbers by more, it is a column of strings
+constexpr uint64_t kNumbersToAText = 9;  // at most a tenth of the fields are not numbers
 
 }  // namespace
 
@@ -31,12 +31,12 @@ bool MostlyNumbers::is_mostly_numbers() const {
 
 std::string MostlyNumbers::note(const std::string& name, DType numbers) const {
   if (!is_mostly_numbers()) return {};
-  return "column " + in_quotes(name) + " is text for " + shown_field(text) + " (" + text_path + ", line " +
-         std::to_string(text_line) + ")" +
-         (num_texts > 1 ? " and " + std::to_string(num_texts - 1) + " more" : "") + ": the other " +
+  return "column " + in_quotes(name) + " is read as strings because of " + shown_field(text) + " (" +
+         text_path + ", line " + std::to_string(text_line) + ")" +
+         (num_texts > 1 ? " and " + std::to_string(num_texts - 1) + " more" : "") + "; the other " +
          std::to_string(num_numbers) + " are numbers; dtypes={" + Value(name).dump() + ": \"" +
          std::string(dtype_name(numbers)) +
-         "\"} makes of such a field an error of its row, \"str\" says that it is meant so";
+         "\"} makes such fields errors of their rows, \"str\" silences this note";
 }
 
 std::vector<std::string> first_notes(std::vector<std::string> notes) {
@@ -44,7 +44,7 @@ std::vector<std::string> first_notes(std::vector<std::string> notes) {
   if (notes.size() <= kMost) return notes;
   const size_t more = notes.size() - kMost;
   notes.resize(kMost);
-  notes.push_back(std::to_string(more) + " more columns are text for the sake of few fields");
+  notes.push_back(std::to_string(more) + " more columns are read as strings because of a few fields");
   return notes;
 }
 

@@ -1,5 +1,5 @@
-// Whether a column of CSV or of JSON lines is text for the sake of few fields: what was seen of it while the
-// index was made, and what to say of it. Any thread.
+// Whether a column of CSV or JSON lines is read as strings because of a few fields: statistics gathered while
+// the index is made, and the note about it. Any thread.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace headrace {
 
-// Fields are looked at as long as it may be said that few are no numbers.
+// Fields are counted as long as it is possible that only a few are not numbers.
 struct MostlyNumbers {
-  uint64_t num_numbers = 0, num_texts = 0;  // of the fields that were looked at
-  bool is_of_texts = false;                 // most are none: others are not looked at
-  uint64_t text_line = 0;                   // of the first that is no number
+  uint64_t num_numbers = 0, num_texts = 0;  // of the counted fields
+  bool is_of_texts = false;                 // most are not numbers: counting has stopped
+  uint64_t text_line = 0;                   // of the first field that is not a number
   std::string text;                         // its beginning
   std::string text_path;                    // its file; "" before merge()
 
   void see_number() { ++num_numbers; }
   void see_text(std::string_view field, uint64_t line);
   void merge(const MostlyNumbers& later, const std::string& path_of_later);
-  bool is_mostly_numbers() const;  // and text
-  // "" where it is not: which field made column `name` text, and what dtypes= makes of it, where its numbers
-  // are of `numbers`.
+  bool is_mostly_numbers() const;  // yet read as strings
+  // Which field made column `name` one of strings, and what dtypes= does about it, where `numbers` is the
+  // dtype of its numbers; "" if it is not mostly numbers.
   std::string note(const std::string& name, DType numbers) const;
   bool operator==(const MostlyNumbers&) const = default;
 };

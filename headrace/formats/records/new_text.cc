@@ -30,8 +30,8 @@ template <class T> void append_float(T value, std::string& out) {
 }  // namespace
 
 std::vector<OptionInfo> new_text_options() {
-  return {{"compression", "str", "Of whole files: \"none\" or \"gzip\".", "none"},
-          {"level", "int", "Of the compression: 1, quick, to 9, small.", kZlibsOwnLevel}};
+  return {{"compression", "str", "Compression of the whole file: \"none\" or \"gzip\".", "none"},
+          {"level", "int", "Compression level: 1 (fastest) to 9 (smallest).", kZlibsOwnLevel}};
 }
 
 Value in_gzip() { return Value(Value::Object{{"compression", "gzip"}}); }
@@ -40,9 +40,9 @@ Result<NewText> NewText::make(std::string_view format, const WriteRequest& reque
   const std::string name(format);
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
   HEADRACE_ASSIGN(const int64_t level, request.integer("level", kZlibsOwnLevel));
-  if (level < 1 || level > 9) return invalid(name + ": level wants 1 to 9, got " + std::to_string(level));
+  if (level < 1 || level > 9) return invalid(name + ": level: expected 1 to 9, got " + std::to_string(level));
   if (compression != "none" && compression != "gzip")
-    return invalid(name + ": compression wants 'none' or 'gzip', got " + in_quotes(compression));
+    return invalid(name + ": compression: expected 'none' or 'gzip', got " + in_quotes(compression));
   NewText out;
   if (compression == "gzip")
     out.deflater_ = std::make_unique<Deflater>(DeflateWrap::gzip, static_cast<int>(level));
@@ -83,7 +83,7 @@ void append_number(DType dtype, const std::byte* at, std::string& out) {
 Value dtypes_of(const Schema& schema) {
   Value dtypes{Value::Object()};
   for (size_t i = 0; i < schema.size(); ++i)
-    dtypes.set(schema.names[i], std::string(dtype_name(schema.specs[i].dtype)));
+    dtypes.set(schema.names[i], std::string(short_name(schema.specs[i].dtype)));
   Value out{Value::Object()};
   out.set("dtypes", std::move(dtypes));
   return out;

@@ -1,4 +1,4 @@
-// A file of text in the making, plain or in gzip: what writers of text formats share.
+// A text file that is being written, plain or gzipped: shared by the writers of text formats.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@ class NewText {
   static Result<NewText> make(std::string_view format, const WriteRequest& request);
 
   Status append(std::string_view text);
-  Status finish();  // every byte is with the system
+  Status finish();  // hands all bytes to the operating system
 
  private:
   std::unique_ptr<AppendedFile> file_;
@@ -24,13 +24,13 @@ class NewText {
 };
 
 std::vector<OptionInfo> new_text_options();  // compression, level
-Value in_gzip();                             // what an ending in .gz says of them
+Value in_gzip();                             // the options implied by an ending in .gz
 
-// A number or a bool of a tensor as text: in as few digits as read back the same. Floats have a point or an
-// exponent, or are "nan", "inf", "-inf". `at`: its bytes, as the dtype has them.
+// Appends a number or bool of a tensor as text, with the fewest digits that read back the same. Floats have a
+// point or an exponent, or are "nan", "inf", "-inf". `at`: its bytes, as stored for the dtype.
 void append_number(DType dtype, const std::byte* at, std::string& out);
 
-// The option "dtypes" with which readers of text give these fields back as they were.
+// The option "dtypes" with which readers of text return these fields unchanged.
 Value dtypes_of(const Schema& schema);
 
 }  // namespace headrace

@@ -12,11 +12,11 @@ namespace {
 struct Places {
   std::vector<SourceFile> files;
   std::vector<FileIndex> indexes;
-  std::vector<uint64_t> first = {0};  // number of records in the files before; the number of all at its end
-  std::vector<std::unique_ptr<const InflatePoints>> inflated = {};  // null of a plain file
+  std::vector<uint64_t> first = {0};  // records in earlier files; the total at its end
+  std::vector<std::unique_ptr<const InflatePoints>> inflated = {};  // null for a plain file
 };
 
-// What source and blocks share: blocks may outlive their source.
+// Shared by source and blocks: blocks may outlive their source.
 struct Records {
   RecordFormat format;
   std::shared_ptr<const Places> places;
@@ -33,7 +33,7 @@ Spot spot_of(const Places& places, uint64_t index) {
   return {file, index - places.first[file]};
 }
 
-// Where records lie, of which the next is in the file of the one before, mostly.
+// Finds records, fast if the next one is usually in the same file.
 class Spots {
  public:
   explicit Spots(const Places& places) : places_(places) {}
@@ -51,8 +51,8 @@ class Spots {
   uint64_t begin_ = 0, size_ = 0;  // records of the file
 };
 
-// In a file that is compressed as a whole, a run is the records that begin between two points. Elsewhere
-// every record is a block.
+// In a file that is compressed as a whole, a run consists of the records that begin between two points.
+// Elsewhere every record is a block.
 uint64_t run_begin(const Places& places, const Spot& spot) {
   const InflatePoints* all = places.inflated[spot.file].get();
   if (!all) return spot.record;
@@ -62,7 +62,7 @@ uint64_t run_begin(const Places& places, const Spot& spot) {
   return static_cast<uint64_t>(std::ranges::partition_point(extents, is_before) - extents.begin());
 }
 
-// Behind the last record of the run that begins with `spot`.
+// One past the last record of the run that begins at `spot`.
 uint64_t run_end(const Places& places, const Spot& spot) {
   const InflatePoints* all = places.inflated[spot.file].get();
   if (!all) return spot.record + 1;
@@ -75,11 +75,11 @@ uint64_t run_end(const Places& places, const Spot& spot) {
 }
 
 Status no_row(const Records& records, uint64_t count, uint64_t row) {
-  return invalid(records.format.name + ": wants a row below " + std::to_string(count) + ", got " +
+  return invalid(records.format.name + ": expected a row below " + std::to_string(count) + ", got " +
                  std::to_string(row));
 }
 
-// The rows of a block whose records are `all`. REQUIRES: the format puts.
+// Puts rows of a block whose records are `all`. REQUIRES: the format has `put`.
 size_t put_rows(const RecordFormat& format, const BufferPtr& bytes, uint64_t base,
                 std::span<const RecordExtent> all, std::span<const uint64_t> rows,
                 std::span<const FieldPlace> to) {
@@ -94,7 +94,7 @@ size_t put_rows(const RecordFormat& format, const BufferPtr& bytes, uint64_t bas
 
 class Run final : public Block {
  public:
-  // `base`: where `bytes` begin, in the file or in what it inflates to.
+  // `base`: the position of `bytes` in the file, or in its inflated contents.
   Run(BufferPtr bytes, uint64_t base, size_t held, std::shared_ptr<const Records> records,
       std::span<const RecordExtent> run)
       : bytes_(std::move(bytes)), base_(base), held_(held), records_(std::move(records)), run_(run) {}
@@ -118,13 +118,13 @@ class Run final : public Block {
   std::span<const RecordExtent> run_;  // of records_
 };
 
-// A record that is a block of its own, made into fields as soon as it is read: its checksum costs half as
-// much while its bytes are in the cache as when a batch of others came in between.
+// A record that is a block of its own, decoded into fields as soon as it is read: its checksum costs half as
+// much while its bytes are in the cache as after a batch of others.
 class Alone final : public Block {
  public:
   explicit Alone(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row != 0) return invalid("wants row 0 of a record, got " + std::to_string(row));
+    if (row != 0) return invalid("expected row 0 of a record, got " + std::to_string(row));
     fields = fields_;
     return {};
   }
@@ -133,10 +133,10 @@ class Alone final : public Block {
   std::vector<Tensor> fields_;
 };
 
-// Small records of any places, read together.
+// Small records from any places, read together.
 class Together final : public Block {
  public:
-  // `places`: of the records, in `bytes`.
+  // `places`: the positions of the records in `bytes`.
   Together(std::shared_ptr<const Records> records, std::vector<RecordExtent> places, BufferPtr bytes)
       : records_(std::move(records)), places_(std::move(places)), bytes_(std::move(bytes)) {}
 
@@ -229,8 +229,8 @@ class RecordFilesSource final : public Source {
     return std::make_shared<Together>(records_, std::move(extents), std::move(bytes));
   }
 
-  // Neighbours are one look. The processor waits for the memory of each record that is none, unless it is
-  // told of several where they are.
+  // Adjacent records are looked up as one. The processor stalls on the memory of each other record unless
+  // several of them are prefetched.
   size_t put_mapped(std::span<const uint64_t> indices, MappedBytes& mapped,
                     std::span<const FieldPlace> to) const override {
     if (!records_->format.put_mapped) return 0;
@@ -266,10 +266,10 @@ class RecordFilesSource final : public Source {
   std::string fingerprint() const override {
     std::vector<uint64_t> sizes;
     for (const FileIndex& index : places().indexes) sizes.push_back(index.records.size());
-    // The fields are what the options chose of the same bytes.
+    // The fields depend on the options, for the same bytes.
     const std::string& options = records_->format.options;
     const std::string what =
-        records_->format.name + " " + schema().text() + (options.empty() ? "" : " " + options);
+        records_->format.name + " " + schema().stable_text() + (options.empty() ? "" : " " + options);
     return files_fingerprint(what, places().files, sizes);
   }
 
@@ -283,11 +283,11 @@ class RecordFilesSource final : public Source {
   }
 
  private:
-  // Some of the next records; none where the first is to be read.
+  // Shows some of the next records; none if the first one has to be read.
   static constexpr size_t kMostRuns = 8, kMostRecords = 64;  // of each
   void show(std::span<const uint64_t> indices, Spots& spots, MappedBytes& mapped,
             std::vector<Text>& out) const {
-    constexpr size_t kLine = 64, kMostFetched = 1024;  // bytes; the processor finds what follows
+    constexpr size_t kLine = 64, kMostFetched = 1024;  // bytes; the hardware prefetcher handles the rest
     for (size_t runs = 0; out.size() < indices.size() && runs < kMostRuns; ++runs) {
       const auto rest = indices.subspan(out.size());
       const Spot first = spots.of(rest[0]);
@@ -302,9 +302,9 @@ class RecordFilesSource final : public Source {
         out.push_back(bytes.subspan(record.offset - begin, record.length));
     }
   }
-  // REQUIRES: extents() gave one to each.
+  // REQUIRES: extents() returned an extent for each.
   std::span<const RecordExtent> neighbours(std::span<const uint64_t> indices, const Spot& first) const {
-    constexpr uint64_t kMostLooked = 64 << 10;  // bytes, of records that are padded to a kilobyte and more
+    constexpr uint64_t kMostLooked = 64 << 10;  // bytes, as records may be padded to a kilobyte and more
     const auto rest = std::span(places().indexes[first.file].records).subspan(first.record);
     const size_t most = std::min({indices.size(), rest.size(), kMostRecords});
     const auto side_by_side = rest.first(num_consecutive(indices.first(most)));
@@ -321,7 +321,7 @@ class RecordFilesSource final : public Source {
   Value description_, left_out_;
 };
 
-// File `i`, whose index is there: checked, and counted.
+// Checks and counts the records of file `i`, whose index is there.
 Status add_file(const RecordFormat& format, Places& places, size_t i) {
   FileIndex& index = places.indexes[i];
   uint64_t size = places.files[i].size;
@@ -329,19 +329,19 @@ Status add_file(const RecordFormat& format, Places& places, size_t i) {
   if (format.inflates && !index.extra.empty()) {
     auto points = unpack_points(index.extra);
     if (!points || points->packed_size != size)
-      return internal_error("wants the points of the file's deflated data");
+      return internal_error("expected the points of the file's deflated data");
     index.extra.clear();
     size = points->unpacked_size;
     places.inflated.back() = std::make_unique<const InflatePoints>(*std::move(points));
   }
-  if (!is_in_order(index, size)) return corrupt("wants records in the order of the file and inside it");
+  if (!is_in_order(index, size)) return corrupt("expected records in the order of the file and inside it");
   places.first.push_back(places.first.back() + index.records.size());
   return {};
 }
 
-// How many bytes of the paths are a folder that all of them share.
+// The length of the longest folder that all paths share.
 size_t common_folder(const std::vector<SourceFile>& files) {
-  size_t length = files[0].path.rfind('/') + 1;  // 0 when there is no slash
+  size_t length = files[0].path.rfind('/') + 1;  // 0 if there is no slash
   for (const SourceFile& file : files) {
     const std::string& first = files[0].path;
     while (length > 0 && file.path.compare(0, length, first, 0, length) != 0) {
@@ -369,7 +369,7 @@ Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
                                std::vector<FileIndex> indexes) {
   const Probe& path = request.path();
   if (path.files.empty() || indexes.size() != path.files.size())
-    return internal_error("record files: wants an index for each file");
+    return internal_error("record files: expected an index for each file");
   Value description = describe_opening(format.name, request);
   auto places = std::make_shared<Places>();
   places->files = path.files, places->indexes = std::move(indexes);

@@ -10,7 +10,7 @@ namespace headrace {
 
 Tensor record_part(const Record& record, size_t begin, DType dtype, const Shape& shape) {
   const size_t offset = record.offset + begin;
-  if (dtype == DType::boolean) {  // of any bytes: what is not 0 is true
+  if (dtype == DType::boolean) {  // any byte that is not 0 is true
     const TensorSpec spec{dtype, shape};
     const MutableBufferPtr out = HeapBuffer::make(spec.size_bytes());
     for (size_t i = 0; i < spec.size_bytes(); ++i)
@@ -25,21 +25,22 @@ Tensor record_part(const Record& record, size_t begin, DType dtype, const Shape&
 Status check_array(const ArrayHead& head, std::span<const std::byte> bytes) {
   const size_t wanted = head.shape.size_bytes(head.dtype), there = bytes.size() - head.data;
   if (wanted == there) return {};
-  return corrupt("wants " + std::to_string(wanted) + " bytes for " +
+  return corrupt("expected " + std::to_string(wanted) + " bytes for " +
                  TensorSpec{head.dtype, head.shape}.text() + ", got " + std::to_string(there));
 }
 
 Result<ArrayHead> read_pil_head(std::span<const std::byte> bytes) {
   constexpr size_t kHead = 12, kLongestMode = 8;
-  if (bytes.size() < kHead) return corrupt("wants an image, got " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < kHead)
+    return corrupt("expected an image, got " + std::to_string(bytes.size()) + " bytes");
   const int64_t width = load<uint32_t>(bytes), height = load<uint32_t>(bytes, 4);
   const size_t length = load<uint32_t>(bytes, 8);
   if (length > std::min(kLongestMode, bytes.size() - kHead))
-    return corrupt("wants the name of a mode, got one of " + std::to_string(length) + " bytes");
+    return corrupt("expected the name of an image mode, got one of " + std::to_string(length) + " bytes");
   const std::string mode(reinterpret_cast<const char*>(bytes.data()) + kHead, length);
   const int64_t channels = mode == "L" ? 1 : mode == "LA" ? 2 : mode == "RGB" ? 3 : mode == "RGBA" ? 4 : 0;
   if (channels == 0)
-    return Status(Code::unavailable, "wants an image of mode L, LA, RGB or RGBA, got " + in_quotes(mode));
+    return Status(Code::unavailable, "expected an image of mode L, LA, RGB or RGBA, got " + in_quotes(mode));
   const ArrayHead out{DType::u8, {height, width, channels}, kHead + length};
   HEADRACE_TRY(check_array(out, bytes));
   return out;
@@ -48,7 +49,7 @@ Result<ArrayHead> read_pil_head(std::span<const std::byte> bytes) {
 std::string pack_specs(const std::vector<TensorSpec>& specs) {
   Value::List out;
   for (const TensorSpec& spec : specs) {
-    Value::List one{dtype_name(spec.dtype)};
+    Value::List one{short_name(spec.dtype)};
     for (const int64_t dim : spec.shape.dims()) one.emplace_back(dim);
     out.emplace_back(std::move(one));
   }
@@ -57,7 +58,7 @@ std::string pack_specs(const std::vector<TensorSpec>& specs) {
 
 Result<std::vector<TensorSpec>> unpack_specs(std::string_view text) {
   HEADRACE_ASSIGN(const Value value, Value::parse(text));
-  const auto wrong = [&] { return internal_error("wants dtypes and shapes, got " + std::string(text)); };
+  const auto wrong = [&] { return internal_error("expected dtypes and shapes, got " + std::string(text)); };
   if (!value.list()) return wrong();
   std::vector<TensorSpec> out;
   for (const Value& one : *value.list()) {

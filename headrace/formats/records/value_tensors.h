@@ -8,10 +8,10 @@
 
 namespace headrace {
 
-// Some of a record's bytes: shared, or copied where they are not aligned. REQUIRES: they are there.
+// Part of a record's bytes as a tensor: shared, or copied if they are not aligned. REQUIRES: the bytes exist.
 Tensor record_part(const Record& record, size_t begin, DType dtype, const Shape& shape);
 
-// An array that lies behind a header. Refused unless its numbers fill the bytes from `data` to the end.
+// An array that follows a header. An error unless its elements fill the bytes from `data` to the end.
 struct ArrayHead {
   DType dtype = DType::u8;
   Shape shape;
@@ -19,11 +19,11 @@ struct ArrayHead {
 };
 Status check_array(const ArrayHead& head, std::span<const std::byte> bytes);
 
-// An image of PIL: u32 width, height and length of the mode, the mode, the pixels. Of the modes L, LA, RGB
-// and RGBA.
+// An image as PIL's raw bytes: uint32 width, height and length of the mode, the mode, the pixels. Modes L,
+// LA, RGB and RGBA.
 Result<ArrayHead> read_pil_head(std::span<const std::byte> bytes);
 
-// Dtypes and shapes as a text, and back: what an index keeps of fields that only a sample tells about.
+// Dtypes and shapes as a string, and back: for an index of fields that are known only from a sample.
 std::string pack_specs(const std::vector<TensorSpec>& specs);
 Result<std::vector<TensorSpec>> unpack_specs(std::string_view text);
 

@@ -53,7 +53,7 @@ class WholeWalk final : public Opening<FileIndex> {
     });
   }
 
-  // What comes behind damage cannot be found: what is inflated depends on all before it.
+  // Nothing after damage can be found: inflated data depends on everything before it.
   FileIndex finish_inflated(const Status& status) {
     finder_->finish(status.ok(), index_);
     if (!status.ok()) {
@@ -81,8 +81,8 @@ Status check_inflated_count(uint64_t records, uint64_t packed_size) {
   constexpr uint64_t kAlways = uint64_t{1} << 24, kEachPacked = 4;
   const uint64_t most = std::max(kAlways, packed_size * kEachPacked);
   if (records <= most) return {};
-  return {Code::exhausted, "wants at most " + std::to_string(most) +
-                               " records in so few packed bytes, to keep its index small"};
+  return {Code::exhausted, "expected at most " + std::to_string(most) +
+                               " records in so few compressed bytes, to keep the index small"};
 }
 
 bool begins_gzip(std::span<const std::byte> head) {
@@ -93,10 +93,9 @@ bool begins_gzip(std::span<const std::byte> head) {
 bool begins_packed(std::span<const std::byte> head) { return begins_gzip(head) || begins_zstd(head); }
 
 OptionInfo compression_option(std::string otherwise) {
-  return {"compression", "str | None",
-          "\"none\", \"gzip\", \"zlib\" or \"zstd\", of whole files; " + std::move(otherwise) +
-              " when not given.",
-          Value()};
+  return {"compression", "Literal[\"none\", \"gzip\", \"zlib\", \"zstd\"] | None",
+          "Compression of whole files: \"none\", \"gzip\", \"zlib\" or \"zstd\"; " + std::move(otherwise) +
+              " when not given."};
 }
 
 Result<Packing> packing(const OpenRequest& request, Packing otherwise) {
@@ -104,7 +103,7 @@ Result<Packing> packing(const OpenRequest& request, Packing otherwise) {
   if (name.empty()) return otherwise;
   if (name == "none") return Packing::plain;
   if (name == "gzip" || name == "zlib" || name == "zstd") return Packing::deflated;
-  return invalid("compression wants none, gzip, zlib or zstd, got '" + name + "'");
+  return invalid("compression: expected none, gzip, zlib or zstd, got '" + name + "'");
 }
 
 std::unique_ptr<Opening<FileIndex>> walk_whole(SourceFile file, Packing packing,
@@ -117,8 +116,8 @@ Result<std::string> take_finders_extra(FileIndex& index) {
   uint64_t size = 0;
   if (index.extra.size() >= sizeof size) size = load<uint64_t>(std::as_bytes(std::span(index.extra)));
   if (index.extra.size() < sizeof size || size > index.extra.size() - sizeof size)
-    return internal_error("wants what an index keeps of a file, got " + std::to_string(index.extra.size()) +
-                          " bytes");
+    return internal_error("expected the extra data of a file's index, got " +
+                          std::to_string(index.extra.size()) + " bytes");
   std::string out = index.extra.substr(sizeof size, size);
   index.extra.erase(0, sizeof size + size);
   return out;

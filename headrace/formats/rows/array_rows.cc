@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// `row`: the header of a file that held one row alone, without the bytes of a header.
+// `row`: the header of a file that holds a single row, without the bytes of a header.
 ConvertRows conversion(const NpyHeader& row) {
   if (is_npy_plain(row)) return nullptr;
   return [row, size = row.shape.size_bytes(row.dtype)](std::span<const std::byte> stored, uint64_t count,
@@ -25,16 +25,18 @@ ConvertRows conversion(const NpyHeader& row) {
 Result<FoundArray> array_rows(std::string name, const NpyHeader& header, uint64_t begin, uint64_t size) {
   const TensorSpec whole{header.dtype, header.shape};
   if (header.shape.rank() == 0)
-    return invalid("wants an array whose first dimension is the samples, got a single number; save x[None]");
+    return invalid(
+        "expected an array whose first dimension is the samples, got a single number; save x[None]");
   const uint64_t bytes = whole.size_bytes();
   if (header.data > size || bytes != size - header.data)
-    return corrupt("wants " + std::to_string(bytes) + " bytes for " + whole.text() + ", got " +
+    return corrupt("expected " + std::to_string(bytes) + " bytes for " + whole.text() + ", got " +
                    std::to_string(size - std::min<uint64_t>(header.data, size)));
   FoundArray out;
   out.name = std::move(name);
   out.spec = {header.dtype, header.shape.without_front()};
   out.count = static_cast<uint64_t>(header.shape[0]);
-  if (out.count > 0 && bytes == 0) return invalid("wants rows of at least one number, got " + whole.text());
+  if (out.count > 0 && bytes == 0)
+    return invalid("expected rows of at least one number, got " + whole.text());
   FieldRows& rows = out.rows;
   rows.offset = begin + header.data;
   if (out.count == 0) return out;

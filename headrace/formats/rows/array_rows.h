@@ -1,4 +1,4 @@
-// An array that a header describes, as rows: where its numbers lie in some file, or in memory.
+// An array described by a header, as rows: where its elements are in a file or in memory.
 #pragma once
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace headrace {
 
-// `begin`: where what has the header begins in its file; `size`: its bytes, header included. The error is of
-// an array that has no rows, or whose numbers are not there.
+// `begin`: where the header begins in the file; `size`: bytes of header and array. An error if the array has
+// no rows, or its elements are incomplete.
 Result<FoundArray> array_rows(std::string name, const NpyHeader& header, uint64_t begin, uint64_t size);
-// The same of one that is in memory, header included.
+// The same for an array in memory, header included.
 Result<FoundArray> array_rows_held(std::string name, const NpyHeader& header, const BufferPtr& bytes);
 
 }  // namespace headrace

@@ -7,12 +7,12 @@
 namespace headrace {
 namespace {
 
-// A field of small rows is kept in memory: a read of 100 bytes costs ten times what their copy does, and the
-// labels beside larger rows would be a second read of each sample. And what lies in Fortran's order, whose
-// rows are many reads.
+// A field of small rows is kept in memory: a read of 100 bytes costs ten times as much as copying them, and
+// labels next to larger rows would take a second read per sample. So are arrays in Fortran order, whose rows
+// take many reads.
 constexpr uint64_t kSmallRow = 4 << 10;   // bytes  // bench/pipelines/rivals.py: npy, 100 B, shuffled
-constexpr uint64_t kMostKept = 64 << 20;  // bytes of all that is kept
-// In Fortran's order each number of a row is a read of its own, where the array is not kept.
+constexpr uint64_t kMostKept = 64 << 20;  // bytes of everything that is kept
+// In Fortran order each number of a row takes a read of its own, unless the array is kept.
 constexpr uint64_t kMostNumbers = 1 << 16;
 
 std::string named(const SourceFile& file) { return in_quotes(file.path) + ": "; }
@@ -45,7 +45,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
   }
 
  private:
-  // All walks are under way at once.
+  // All walks run at the same time.
   Result<std::vector<Extent>> walk(std::span<const BufferPtr> bytes) {
     std::vector<Extent> extents;
     for (uint64_t i = 0; i < walks_.size(); ++i) {
@@ -69,7 +69,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
     return extents;
   }
 
-  // Each file is a part.
+  // Makes each file a part.
   Status line_up() {
     for (const FoundArray& array : found_[0]) table_.fields.push_back({array.name, array.spec});
     for (size_t i = 0; i < found_.size(); ++i) {
@@ -78,36 +78,36 @@ class OpenRowFiles final : public Opening<SourcePtr> {
       for (const RowField& field : table_.fields) {
         const auto it = std::ranges::find(found_[i], field.name, &FoundArray::name);
         const auto wanted = [&] {
-          return named(table_.files[i]) + "wants " + field.spec.text() + " in '" + field.name + "' as '" +
-                 table_.files[0].path + "' has, got ";
+          return named(table_.files[i]) + "expected " + field.spec.text() + " in '" + field.name +
+                 "' as in '" + table_.files[0].path + "', got ";
         };
         if (it == found_[i].end()) return invalid(wanted() + "no such array");
         if (!(it->spec == field.spec)) return invalid(wanted() + it->spec.text());
         part.fields.push_back(std::move(it->rows));
       }
       if (found_[i].size() > table_.fields.size())
-        return invalid(named(table_.files[i]) + "wants the arrays that '" + table_.files[0].path +
-                       "' has, got others beside them");
+        return invalid(named(table_.files[i]) + "expected the arrays of '" + table_.files[0].path +
+                       "', got additional ones");
     }
     return {};
   }
 
-  // All files are one part.
+  // Makes all files one part.
   Status join() {
     RowPart& part = table_.parts.emplace_back();
     part.rows = found_[0][0].count;
     for (size_t i = 0; i < found_.size(); ++i)
       for (FoundArray& array : found_[i]) {
         if (array.count != part.rows)
-          return corrupt(named(table_.files[i]) + "wants " + std::to_string(part.rows) + " rows as '" +
-                         table_.files[0].path + "' has, got " + std::to_string(array.count));
+          return corrupt(named(table_.files[i]) + "expected " + std::to_string(part.rows) + " rows as in '" +
+                         table_.files[0].path + "', got " + std::to_string(array.count));
         table_.fields.push_back({array.name, array.spec});
         part.fields.push_back(std::move(array.rows));
       }
     return {};
   }
 
-  // The small fields first, so that most are; before them those that could not be read otherwise.
+  // First the fields that cannot be read otherwise, then small ones, so that as many as possible are kept.
   Result<std::vector<Extent>> choose_kept() {
     struct Choice {
       bool is_optional = true;
@@ -140,7 +140,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
     return out;
   }
 
-  // Of what stands between other bytes, these would be read too.
+  // Interleaved rows are not kept, since the bytes in between would be read too.
   bool is_worth_keeping(const RowPart& part, size_t field) const {
     const FieldRows& rows = part.fields[field];
     const bool is_small = table_.fields[field].spec.size_bytes() <= kSmallRow && rows.stride == rows.bytes;
@@ -152,8 +152,8 @@ class OpenRowFiles final : public Opening<SourcePtr> {
       const FieldRows& rows = part.fields[field];
       if (rows.numbers > kMostNumbers)
         return Status(Code::unavailable,
-                      named(table_.files[rows.file]) + "wants rows of at most " +
-                          std::to_string(kMostNumbers) + " numbers in Fortran's order, got " +
+                      named(table_.files[rows.file]) + "expected rows of at most " +
+                          std::to_string(kMostNumbers) + " numbers in Fortran order, got " +
                           std::to_string(rows.numbers) + "; save numpy.ascontiguousarray(x)");
     }
     return {};
@@ -165,7 +165,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
   std::vector<std::vector<FoundArray>> found_;  // of each file
   std::vector<size_t> asked_;                   // extents of each walk's last step
   bool has_found_ = false;
-  std::vector<std::pair<size_t, size_t>> kept_;  // part and field that is read now
+  std::vector<std::pair<size_t, size_t>> kept_;  // the parts and fields that are being read
 };
 
 SourceOpening opening_of(std::string format, const OpenRequest& request, std::vector<SourceFile> files,

@@ -11,27 +11,27 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kBlock = 64 << 10;     // bytes of a block, where a row is not longer
-constexpr uint64_t kColumn = 4 << 10;     // bytes of a column that a block of Fortran's order has, about
-constexpr uint64_t kMostBlock = 8 << 20;  // bytes of such a block, where a row is not longer
+constexpr uint64_t kBlock = 64 << 10;     // bytes of a block, unless a row is longer
+constexpr uint64_t kColumn = 4 << 10;     // approximate bytes of a column in a block in Fortran order
+constexpr uint64_t kMostBlock = 8 << 20;  // bytes of such a block, unless a row is longer
 
-// All that a sample wants from the file, in one place.
+// The bytes of the file that a sample needs, if they are in one place.
 struct OnePlace {
   uint64_t file = 0, offset = 0, stride = 0, bytes = 0;
 };
 
 struct LaidPart {
   RowPart part;
-  uint64_t rows_each = 1;       // of a block
-  std::optional<OnePlace> one;  // nothing where a sample lies in several places, or in memory
+  uint64_t rows_each = 1;       // per block
+  std::optional<OnePlace> one;  // nothing if a sample is in several places, or in memory
 };
 
-// What source and blocks share: blocks may outlive their source.
+// Shared by source and blocks: blocks may outlive their source.
 struct Laid {
   RowTable table;
   Schema schema;
   std::vector<LaidPart> parts;
-  std::vector<uint64_t> first = {0};  // rows in the parts before; the number of all at its end
+  std::vector<uint64_t> first = {0};  // rows in earlier parts; the total at its end
 
   size_t part_of(uint64_t index) const {
     if (parts.size() == 1) return 0;
@@ -69,8 +69,8 @@ uint64_t rows_of_block(const RowPart& part) {
   return columns > 0 ? std::min(most, std::max(columns, kBlock / bytes)) : most;
 }
 
-// Bytes of a field that were read for a block: where row 0 begins in one buffer, or a buffer a number of the
-// row, in Fortran's order.
+// Bytes of a field that were read for a block: one buffer and the position of row 0 in it, or, in Fortran
+// order, a buffer for each number of a row.
 struct Loaded {
   std::vector<BufferPtr> buffers = {};
   size_t begin = 0;
@@ -85,7 +85,7 @@ Tensor converted(const TensorSpec& spec, const FieldRows& rows, std::span<const 
   return {made, 0, spec.dtype, spec.shape, nullptr};
 }
 
-// A row whose bytes begin at `at` of a buffer.
+// A row that begins at `at` in a buffer.
 Tensor row_at(const TensorSpec& spec, const FieldRows& rows, const BufferPtr& buffer, size_t at) {
   if (rows.convert) return converted(spec, rows, buffer->bytes().subspan(at, rows.bytes));
   return {buffer, at, spec.dtype, spec.shape, nullptr};
@@ -99,11 +99,11 @@ void write_row(const FieldRows& rows, std::span<const std::byte> stored, std::by
 }
 
 Status no_row(const Laid& laid, uint64_t count, uint64_t row) {
-  return invalid(laid.table.format + ": wants a row below " + std::to_string(count) + ", got " +
+  return invalid(laid.table.format + ": expected a row below " + std::to_string(count) + ", got " +
                  std::to_string(row));
 }
 
-// Neighbours of one part.
+// Adjacent rows of one part.
 class RowsBlock final : public Block {
  public:
   RowsBlock(std::shared_ptr<const Laid> laid, size_t part, uint64_t begin, uint64_t count,
@@ -160,10 +160,10 @@ class RowsBlock final : public Block {
   std::shared_ptr<const Laid> laid_;
   const RowPart& part_;
   uint64_t begin_, count_;
-  std::vector<Loaded> loaded_;  // of each field; nothing of those that are held
+  std::vector<Loaded> loaded_;  // of each field; empty for those in memory
 };
 
-// Rows of any places, each read in one piece.
+// Rows from any places, each read in one piece.
 class ScatteredRows final : public Block {
  public:
   ScatteredRows(std::shared_ptr<const Laid> laid, std::vector<uint64_t> indices, std::vector<size_t> at,
@@ -224,7 +224,8 @@ class OpenRowsBlock final : public Opening<BlockPtr> {
 
  private:
   Extent extent_of(const OnePlace& one) const {
-    // Numbers of a mapped file are where it has them; those that are read begin where memory does.
+    // Elements of a mapped file may be unaligned; those that are read are aligned like the memory they are
+    // read to.
     const bool is_aligned = one.offset % alignof(std::max_align_t) == 0 && one.stride == one.bytes;
     const uint64_t length = count_ == 0 ? 0 : (count_ - 1) * one.stride + one.bytes;
     return {one.file, one.offset + begin_ * one.stride, length, is_aligned};
@@ -246,7 +247,7 @@ class OpenRowsBlock final : public Opening<BlockPtr> {
   uint64_t begin_, count_;
 };
 
-// A block is known by its first row.
+// A block is identified by its first row.
 class RowFilesSource final : public Source {
  public:
   explicit RowFilesSource(std::shared_ptr<const Laid> laid) : laid_(std::move(laid)) {
@@ -300,7 +301,7 @@ class RowFilesSource final : public Source {
     std::vector<uint64_t> rows(table.files.size());
     for (const LaidPart& laid : laid_->parts)
       for (const FieldRows& one : laid.part.fields) rows[one.file] = laid.part.rows;
-    return files_fingerprint(table.format + " " + schema().text(), table.files, rows);
+    return files_fingerprint(table.format + " " + schema().stable_text(), table.files, rows);
   }
 
   Value metadata() const override {

@@ -1,9 +1,9 @@
-// The Source of arrays that lie in files as rows of one size: NumPy's, IDX, CIFAR's batches.
+// The Source of arrays stored in files as rows of one size: NumPy, IDX, CIFAR batches.
 //
-// A format says where the rows of each field lie (FieldRows), file by file (RowPart); this is the rest:
-// blocks, small rows read together, arrays that are kept in memory. Samples are the rows of the first part,
-// then those of the second, and so on. Whoever makes a RowTable has checked its places against the sizes of
-// the files.
+// A format provides the positions of the rows of each field (FieldRows), file by file (RowPart); this adds
+// blocks, combined reads of small rows, and arrays kept in memory. Samples are the rows of the first part,
+// then those of the second, and so on. The code that makes a RowTable has checked its positions against the
+// sizes of the files.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,19 +14,19 @@
 
 namespace headrace {
 
-// `count` rows as the file has them, one behind the other, as the field's spec wants them: other byte orders,
-// other orders of axes. Any thread; any bytes. `out` has room for them.
+// Converts `count` consecutive rows as stored to the layout of the field's spec: other byte orders, other
+// orders of axes. Any thread; any bytes. `out` has room for them.
 using ConvertRows = std::function<void(std::span<const std::byte> stored, uint64_t count, std::byte* out)>;
 
-// Where the rows of a field lie in one file. Row i begins at `offset` + i * `stride` and has `bytes`.
+// Where the rows of a field are in one file. Row i begins at `offset` + i * `stride` and has `bytes`.
 struct FieldRows {
   uint64_t file = 0;  // ordinal in RowTable::files
   uint64_t offset = 0, stride = 0, bytes = 0;
-  // Of an array in Fortran's order: the numbers of a row, `item` bytes each, of which number k stands at
-  // `offset` + (k * rows + i) * `item`. 0: rows are as above.
+  // Of an array in Fortran order: the numbers of a row, `item` bytes each, where number k is at
+  // `offset` + (k * rows + i) * `item`. 0: rows are stored as above.
   uint64_t numbers = 0, item = 0;
-  ConvertRows convert = nullptr;  // null: they are as the spec wants them
-  BufferPtr held = nullptr;       // all of it is in memory, and `offset` is in there
+  ConvertRows convert = nullptr;  // null: stored in the layout of the spec
+  BufferPtr held = nullptr;       // all of it, if it is in memory; `offset` then refers to this buffer
 };
 
 struct RowField {
@@ -47,10 +47,10 @@ struct RowTable {
   Value description, left_out;
 };
 
-// Bytes of the file that all rows of an array take, from FieldRows::offset on.
+// Number of bytes that all rows of an array take in the file, from FieldRows::offset on.
 uint64_t bytes_in_file(const FieldRows& rows, uint64_t count);
 
-// Copies all rows to memory, as the spec wants them. `stored`: bytes_in_file() of them.
+// Copies all rows to memory, in the layout of the spec. `stored`: the bytes_in_file() bytes of the rows.
 void hold_rows(const TensorSpec& spec, uint64_t count, std::span<const std::byte> stored, FieldRows& rows);
 
 SourcePtr row_files(RowTable table);

@@ -1,4 +1,4 @@
-// Lists of texts, for the tests of writers that hold them as columns of their own.
+// Lists of strings, for the tests of writers that store them as columns of their own.
 #pragma once
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-// Of none, of some that are empty, of bytes; in structs, beside an image of that name, and without rows.
+// Without strings, with empty ones, of bytes; in structs, next to an image of that name, and without rows.
 inline std::vector<Table> tables_with_lists_of_texts() {
   const TensorSpec text{DType::str, {kAny}}, bytes{DType::bytes, {kAny}}, run{DType::i64, {kAny}};
   std::vector<Table> out;
@@ -37,11 +37,11 @@ inline std::vector<Table> tables_with_lists_of_texts() {
   return out;
 }
 
-// Writes three samples, of which the lengths of the second are not those of its texts. Anything but its
-// refusal that goes wrong is an error.
+// Writes three samples, where the lengths of the second do not match its strings. Returns an error for
+// anything that goes wrong except its refusal.
 struct OneRefused {
   std::string refusal;
-  std::string difference;  // of the others when they are read again
+  std::string difference;  // of the other two when they are read back
 };
 inline Result<OneRefused> write_one_with_other_lengths(std::string_view format, const std::string& path) {
   WriteRequest request;

@@ -1,4 +1,4 @@
-// What Block::put() gives, as samples, to be compared with those of get().
+// The rows that Block::put() puts, as samples, for comparison with those of get().
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -16,8 +16,8 @@
 
 namespace headrace {
 
-// What `put(places)` puts of at most `most` rows, the first of them, as samples. `in_columns`: values of one
-// size go to memory of that size, as in a batch; else they become tensors.
+// What `put(places)` puts of the first `most` rows, as samples. `in_columns`: values of one size go to memory
+// of that size, as in a batch; otherwise they become tensors.
 template <class Put> std::vector<std::vector<Tensor>> rows_put(const Schema& schema, size_t most,
                                                                bool in_columns, const Put& put) {
   std::vector<MutableBufferPtr> columns(schema.size());
@@ -57,7 +57,7 @@ inline std::vector<std::vector<Tensor>> put_rows(const Block& block, const Schem
                   [&](std::span<const FieldPlace> to) { return block.put(rows, to); });
 }
 
-// Files as if they were mapped: each extent in memory of its own, which ends where it does.
+// Simulates mapped files: each extent in memory of its own, which ends where the extent does.
 class ReadAsMapped final : public MappedBytes {
  public:
   ReadAsMapped(Store& store, const Source& source) : store_(store), source_(source) {}
@@ -83,7 +83,7 @@ class ReadAsMapped final : public MappedBytes {
     const auto one = std::ranges::find_if(shown_, [&](const BufferPtr& some) { return holds(*some, bytes); });
     return one == shown_.end() ? nullptr : &*one;
   }
-  // As much as is wanted and now and then more, as a pool has it.
+  // As much as requested and sometimes more, like a pool.
   MutableBufferPtr take(size_t at_least) override {
     return HeapBuffer::make(at_least + (shown_.size() % 2) * kMore);
   }
@@ -94,8 +94,8 @@ class ReadAsMapped final : public MappedBytes {
   std::vector<BufferPtr> shown_;
 };
 
-// REQUIRES: as Source::put_mapped(). Aborts where anything but `bytes` stays in a map, which nobody looks
-// after.
+// REQUIRES: as Source::put_mapped(). Aborts if anything but `bytes` stays in a map, since nothing keeps it
+// valid.
 inline std::vector<std::vector<Tensor>> put_mapped_rows(Store& store, const Source& source,
                                                         std::span<const uint64_t> indices) {
   ReadAsMapped mapped(store, source);
@@ -114,8 +114,8 @@ inline bool are_equal(const std::vector<Tensor>& some, const std::vector<Tensor>
   });
 }
 
-// Whether all samples that are put out of maps are those that `read(index)` gives, in any order: the first
-// `most`, those `step` apart, around and around. `num_put`: how many were.
+// Whether all samples put from maps equal those of `read(index)`, in any order: the first `most`, visited
+// with a stride of `step`, until all are visited. `num_put`: how many were put.
 template <class Read> bool maps_show_what_is_read(Store& store, const Source& source, uint64_t most,
                                                   uint64_t step, const Read& read,
                                                   uint64_t* num_put = nullptr) {
@@ -135,9 +135,9 @@ template <class Read> bool maps_show_what_is_read(Store& store, const Source& so
   return true;
 }
 
-// The first samples of a source that lie alone, in one buffer and one block, as small ones are read.
+// The first samples of a source that can be read alone, in one buffer and one block, as small ones are read.
 struct TogetherRead {
-  BlockPtr block;  // null where there are none
+  BlockPtr block;  // null if there are none
   uint64_t size = 0;
 };
 inline TogetherRead read_together(Store& store, const Source& source, uint64_t most) {
@@ -160,7 +160,7 @@ inline TogetherRead read_together(Store& store, const Source& source, uint64_t m
   return {source.together(std::move(indices), std::move(at), text_tensor(bytes).buffer), size};
 }
 
-// Whether all rows that get() gives are put as the same, from whichever row on, and no row that it refuses.
+// Whether put() puts the same rows as get() returns, from any row on, and none that get() refuses.
 inline bool puts_what_it_gets(const Block& block, const Schema& schema, uint64_t size) {
   std::vector<uint64_t> rows(size);
   std::iota(rows.begin(), rows.end(), uint64_t{0});

@@ -75,20 +75,20 @@ inline Tensor element(DType dtype, const Shape& shape, size_t i) {
   return make_tensor({dtype, shape, reinterpret_cast<const std::byte*>(bytes.data())});
 }
 
-// What tells two tensors apart, in words; empty when they are equal bit by bit.
+// How two tensors differ, as text; empty if they are equal bit by bit.
 inline std::string difference(const Tensor& wanted, const Tensor& got) {
   const View a = wanted.view(), b = got.view();
   const auto text = [](const View& view) {
     return std::string(dtype_name(view.dtype)) + " " + view.shape.text();
   };
-  if (a.dtype != b.dtype || a.shape != b.shape) return "wants " + text(a) + ", got " + text(b);
+  if (a.dtype != b.dtype || a.shape != b.shape) return "expected " + text(a) + ", got " + text(b);
   if (a.size_bytes() > 0 && std::memcmp(a.data, b.data, a.size_bytes()) != 0) return "bytes differ";
   return {};
 }
 
 inline std::string difference(const Samples& wanted, const Samples& got) {
   if (wanted.size() != got.size())
-    return "wants " + std::to_string(wanted.size()) + " samples, got " + std::to_string(got.size());
+    return "expected " + std::to_string(wanted.size()) + " samples, got " + std::to_string(got.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i].size() != got[i].size()) return "sample " + std::to_string(i) + " has other fields";
     for (size_t field = 0; field < wanted[i].size(); ++field)

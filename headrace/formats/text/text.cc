@@ -1,4 +1,4 @@
-// Lines of text: see README.md beside this file.
+// Lines of text: see README.md.
 #include <cstring>
 
 #include "headrace/core/text/utf8.h"
@@ -8,11 +8,11 @@
 namespace headrace {
 namespace {
 
-// A record is a line with what ends it. The last may have no end.
+// A record is a line with its line end, which the last line may lack.
 class LineFinder final : public RecordFinder {
  public:
-  // `skips_mark`: a byte order mark at the head of the file is no part of its first line. The first `header`
-  // lines are left out.
+  // `skips_mark`: a byte order mark at the start of the file is not part of its first line. The first
+  // `header` lines are left out.
   LineFinder(bool skips_mark, uint64_t header) : skips_mark_(skips_mark), header_(header) {}
 
   Status take(std::span<const std::byte> piece, FileIndex& index) override {
@@ -33,9 +33,9 @@ class LineFinder final : public RecordFinder {
     if (whole && line_ < taken_) add(taken_, index);
     if (!skips_mark_ || head_ != kByteOrderMark || index.records.empty()) return;
     RecordExtent& first = index.records[0];
-    if (first.offset > 0) return;  // behind the header
+    if (first.offset > 0) return;  // after the header
     first.offset += head_.size(), first.length -= head_.size();
-    if (first.length == 0) index.records.clear();  // nothing but the mark
+    if (first.length == 0) index.records.clear();  // only the mark
   }
 
  private:
@@ -46,9 +46,9 @@ class LineFinder final : public RecordFinder {
   }
 
   bool skips_mark_;
-  uint64_t header_;                // lines still to be left out
+  uint64_t header_;                // lines still to skip
   std::string head_;               // of the file
-  uint64_t line_ = 0, taken_ = 0;  // where the line begins, and what was taken ends
+  uint64_t line_ = 0, taken_ = 0;  // where the current line begins; bytes taken so far
 };
 
 Status read(const Record& record, bool is_text, std::vector<Tensor>& fields) {
@@ -56,12 +56,11 @@ Status read(const Record& record, bool is_text, std::vector<Tensor>& fields) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find('\n') != std::string_view::npos)
-    return corrupt(
-        "wants one line, got the end of another in it: the file has changed since it was looked at");
+    return corrupt("expected one line, got a line end inside it: the file has changed since it was indexed");
   if (is_text)
     if (const size_t good = utf8_prefix(line); good < line.size())
-      return corrupt("wants UTF-8, got something else behind " + std::to_string(good) +
-                     " bytes of the line; encoding=\"bytes\" reads any");
+      return corrupt("expected UTF-8, got something else after " + std::to_string(good) +
+                     " bytes of the line; encoding=\"bytes\" reads any bytes");
   fields.assign(1, Tensor{record.buffer,
                           record.offset,
                           is_text ? DType::str : DType::bytes,
@@ -80,9 +79,9 @@ Result<Options> options_of(const OpenRequest& request) {
   Options out;
   HEADRACE_ASSIGN(const std::string encoding, request.text("encoding", "utf-8"));
   if (encoding != "utf-8" && encoding != "bytes")
-    return invalid("encoding wants utf-8 or bytes, got '" + encoding + "'");
+    return invalid("encoding must be \"utf-8\" or \"bytes\", got '" + encoding + "'");
   HEADRACE_ASSIGN(const int64_t header, request.integer("header", 0));
-  if (header < 0) return invalid("header wants 0 or more lines, got " + std::to_string(header));
+  if (header < 0) return invalid("header must be 0 or more lines, got " + std::to_string(header));
   HEADRACE_ASSIGN(out.packing, packing(request, Packing::by_content));
   out.is_text = encoding == "utf-8", out.header = static_cast<uint64_t>(header);
   return out;
@@ -122,11 +121,16 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "text",
-    .doc = "The lines of text files, one file or many, plain, gzip, zlib or zstd.",
-    .options = {{"encoding", "str",
-                 "\"utf-8\" makes lines str, and refuses what is not; \"bytes\" takes any.", "utf-8"},
-                {"header", "int", "Lines at the head of each file that are left out.", 0},
-                compression_option("gzip or zstd where a file begins so")},
+    .doc = "The lines of text files, plain, gzip, zlib or zstd.",
+    .fields = "`line` (str or bytes), without the line ending (LF or CRLF).",
+    .options = {{"encoding", "Literal[\"utf-8\", \"bytes\"]",
+                 "\"utf-8\" gives str, and a line that is not UTF-8 is an error of that line; \"bytes\" "
+                 "gives bytes.",
+                 "utf-8"},
+                {"header", "int", "Number of lines to skip at the start of each file.", 0},
+                compression_option("gzip and zstd are detected")},
+    .raises = {{"CorruptSample", "a line is not UTF-8. The message has file, line and byte."}},
+    .example = "hr.read_text(\"logs/*.txt.gz\")",
     .open = open,
     .takes_files = true,
 });

@@ -83,8 +83,8 @@ TEST(Text, WhatIsNoUtf8CostsItsLineAndIsBytes) {
   EXPECT_THAT(
       lines_of(text),
       ElementsAre("good",
-                  "wants UTF-8, got something else behind 1 bytes of the line; encoding=\"bytes\" reads "
-                  "any: x, line 2 at byte 5",
+                  "expected UTF-8, got something else after 1 bytes of the line; encoding=\"bytes\" reads "
+                  "any bytes: x, line 2 at byte 5",
                   "fine"));
   EXPECT_THAT(lines_of(text, option("encoding", "bytes")), ElementsAre("good", "b\xE4 d", "fine"));
 }
@@ -97,7 +97,7 @@ TEST(Text, AFileThatWasWrittenAnewMeanwhileIsNoText) {
   store.add("x", "2000000\n2000001\n2000002\n");
   const auto second = read_sample(**source, 1, store);
   ASSERT_FALSE(second.ok());
-  EXPECT_THAT(std::string(second.status().text()), HasSubstr("the file has changed since it was looked at"));
+  EXPECT_THAT(std::string(second.status().text()), HasSubstr("the file has changed since it was indexed"));
 }
 
 TEST(Text, IsOnlyReadWhenNamed) {
@@ -119,11 +119,11 @@ TEST(Text, WhatIsCutOfADeflatedFileIsOneSampleThatIsLost) {
 
 TEST(Text, OptionsSayWhatTheyWant) {
   EXPECT_THAT(lines_of("x", option("encoding", "latin-1")),
-              ElementsAre("text: 'x': encoding wants utf-8 or bytes, got 'latin-1'"));
+              ElementsAre("text: 'x': encoding must be \"utf-8\" or \"bytes\", got 'latin-1'"));
   EXPECT_THAT(lines_of("x", option("header", -1)),
-              ElementsAre("text: 'x': header wants 0 or more lines, got -1"));
+              ElementsAre("text: 'x': header must be 0 or more lines, got -1"));
   EXPECT_THAT(lines_of("x", option("compression", "xz")),
-              ElementsAre("text: 'x': compression wants none, gzip, zlib or zstd, got 'xz'"));
+              ElementsAre("text: 'x': compression: expected none, gzip, zlib or zstd, got 'xz'"));
 }
 
 }  // namespace
@@ -142,14 +142,14 @@ SourceCase text_files() {
   out.cut = Cut::is_not_seen;  // a line that is cut is a shorter line
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Text, SourceConformance, testing::Values(text_files));
+INSTANTIATE_TEST_SUITE_P(Text, SourceConformance, ::testing::Values(text_files));
 
 SourceCase deflated_text_files() {
   SourceCase out = text_files();
   for (auto& file : out.files) file.second = deflated(file.second, Wrap::gzip);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(DeflatedText, SourceConformance, testing::Values(deflated_text_files));
+INSTANTIATE_TEST_SUITE_P(DeflatedText, SourceConformance, ::testing::Values(deflated_text_files));
 
 }  // namespace
 }  // namespace trial

@@ -26,7 +26,7 @@ std::string text_of(const Value& object, std::string_view key) {
   return value && value->text() ? *value->text() : std::string();
 }
 
-// {"dimensions": ["-1", "2"]}; nothing where there are too many, or two that are free.
+// {"dimensions": ["-1", "2"]}; nothing if there are too many, or more than one free one.
 std::optional<Shape> shape_of(const Value& tensor) {
   const Value* shape = tensor.find("shape");
   const Value* dims = shape ? shape->find("dimensions") : nullptr;
@@ -62,7 +62,7 @@ class TfdsParser {
   Status one(const std::string& name, const std::string& file, const Value& feature, int lists,
              int64_t length) {
     if (out_.fields_.size() + out_.left_out_.size() >= kMostFields)
-      return {Code::exhausted, "wants at most " + std::to_string(kMostFields) + " features"};
+      return {Code::exhausted, "expected at most " + std::to_string(kMostFields) + " features"};
     if (const Value* dict = feature.find("featuresDict")) return members(*dict, name, file, lists);
     if (const Value* sequence = feature.find("sequence")) {
       const Value* inner = sequence->find("feature");
@@ -124,9 +124,9 @@ class TfdsParser {
 Result<TfdsFeatures> TfdsFeatures::parse(const Value& features) {
   TfdsFeatures out;
   if (!features.find("featuresDict"))
-    return Status(Code::unavailable, "wants a dict of features at the top, got something else");
+    return Status(Code::unavailable, "expected a dict of features at the top level, got something else");
   HEADRACE_TRY(TfdsParser(&out).one("", "", features, 0, kAny));
-  if (out.fields_.empty()) return invalid("has no feature that can be read");
+  if (out.fields_.empty()) return invalid("has no feature of a supported type");
   out.index();
   return out;
 }
@@ -179,7 +179,7 @@ Schema TfdsFeatures::schema() const {
       out.specs.push_back({field.dtype, is_text ? Shape{kAny} : field.shape});
       continue;
     }
-    // Lists of texts, and of lists, are two fields, as those of parse_example are.
+    // Lists of strings, and of lists, are two fields, like those of parse_example.
     const bool is_text = field.kind == TfdsField::Kind::texts;
     out.structure += "{\"values\":" + at + ",\"lengths\":" + behind + "}";
     out.names.push_back(field.name + "/values"), out.names.push_back(field.name + "/lengths");

@@ -1,5 +1,5 @@
-// features.json of TensorFlow Datasets: which fields a record has, and the fields of a record that is a
-// tf.train.Example. Immutable; any thread.
+// features.json of TensorFlow Datasets: the fields of a record that is a tf.train.Example, and decoding them.
+// Immutable; any thread.
 #pragma once
 #include <map>
 #include <string>
@@ -16,28 +16,28 @@ struct TfdsField {
     one_text,
     texts,
     ragged
-  };  // texts: of any number; ragged: numbers in lists of lists
+  };  // texts: any number of strings; ragged: numbers in lists of lists
   std::string name;  // also its key in the Example
   Kind kind = Kind::numbers;
   DType dtype = DType::i64;
   Shape shape;           // of numbers: at most one dimension is kAny
-  bool is_list = false;  // of a Sequence: where a record lacks the key it has none
+  bool is_list = false;  // of a Sequence: empty if a record lacks the key
 };
 
 class TfdsFeatures {
  public:
-  // `features`: the JSON. What cannot be read is left out, and counted.
+  // `features`: the JSON. Features of unsupported types are left out, and listed.
   static Result<TfdsFeatures> parse(const Value& features);
 
   const std::vector<std::string>& left_out() const { return left_out_; }
-  // The files that may name classes, "objects-label.labels.txt", with the fields whose classes they name.
+  // Files that may contain class names, "objects-label.labels.txt", and the fields that they belong to.
   const std::vector<std::pair<std::string, std::string>>& label_files() const { return label_files_; }
 
-  // These fields in this order, a name stands for all below it; all when `names` is empty.
+  // Selects these fields, in this order; a name selects all fields below it. All fields if `names` is empty.
   Status choose(const std::vector<std::string>& names);
 
   Schema schema() const;
-  // Of a record, whose bytes they share where they can.
+  // The fields of a record, which share its bytes if possible.
   Status read(const Tensor& record, std::vector<Tensor>& out) const;
 
  private:

@@ -20,7 +20,7 @@ std::string text_member(const Value& object, std::string_view key) {
   return value && value->text() ? *value->text() : std::string();
 }
 
-// Protocol buffers write 64-bit numbers as texts.
+// Protocol buffers write 64-bit numbers as strings.
 bool read_count(const Value& value, uint64_t& out) {
   if (value.integer() && *value.integer() >= 0) {
     out = static_cast<uint64_t>(*value.integer());
@@ -43,16 +43,16 @@ Result<TfdsSplit> parse_split(const Value& value) {
   out.name = text_member(value, "name");
   out.file_template = text_member(value, "filepathTemplate");
   if (out.file_template.empty()) out.file_template = kTemplate;
-  if (out.name.empty()) return corrupt("wants a split with a name");
+  if (out.name.empty()) return corrupt("expected a split with a name");
   const Value* lengths = value.find("shardLengths");
-  if (!lengths || !lengths->list()) return corrupt("wants 'shardLengths' of split " + in_quotes(out.name));
+  if (!lengths || !lengths->list()) return corrupt("expected 'shardLengths' in split " + in_quotes(out.name));
   if (lengths->list()->size() > kMostShards)
-    return Status(Code::exhausted, "wants at most " + std::to_string(kMostShards) + " files a split");
+    return Status(Code::exhausted, "expected at most " + std::to_string(kMostShards) + " files per split");
   for (const Value& length : *lengths->list()) {
     uint64_t count = 0;
     if (!read_count(length, count) || count > kMostSamples - out.size)
-      return corrupt("'shardLengths' of split " + in_quotes(out.name) + " wants numbers of samples, got " +
-                     length.dump().substr(0, 40));
+      return corrupt("'shardLengths' of split " + in_quotes(out.name) +
+                     ": expected numbers of samples, got " + length.dump().substr(0, 40));
     out.shards.push_back(count);
     out.size += count;
   }
@@ -67,7 +67,7 @@ const TfdsSplit* find(const TfdsInfo& info, const std::string& name) {
 Result<std::vector<SplitPart>> parts_of(const TfdsInfo& info, const std::string& split) {
   if (split.empty()) {
     if (info.splits.size() == 1) return std::vector<SplitPart>{{info.splits[0].name, {}, {}, {}}};
-    return invalid("wants one split, and split= says which: " + info.split_names());
+    return invalid("has several splits; set split= to one of " + info.split_names());
   }
   HEADRACE_ASSIGN(std::vector<SplitPart> parts, parse_splits(split, SplitRules::tfds));
   std::vector<SplitPart> out;
@@ -117,13 +117,14 @@ Result<TfdsInfo> TfdsInfo::parse(const Value& info) {
   if (out.file_format.empty()) out.file_format = "tfrecord";
   if (out.file_format != "tfrecord" && out.file_format != "array_record" && out.file_format != "parquet")
     return Status(Code::unavailable,
-                  "wants files of tfrecord, array_record or parquet, got " + in_quotes(out.file_format));
+                  "expected files of tfrecord, array_record or parquet, got " + in_quotes(out.file_format));
   const Value* splits = info.find("splits");
   if (!splits || !splits->list() || splits->list()->empty())
-    return corrupt("wants a list 'splits' of at least one");
+    return corrupt("expected a list 'splits' with at least one split");
   for (const Value& split : *splits->list()) {
     HEADRACE_ASSIGN(TfdsSplit one, parse_split(split));
-    if (find(out, one.name)) return corrupt("wants each split once, got " + in_quotes(one.name) + " twice");
+    if (find(out, one.name))
+      return corrupt("expected each split once, got " + in_quotes(one.name) + " twice");
     out.splits.push_back(std::move(one));
   }
   return out;
@@ -138,7 +139,7 @@ std::string TfdsInfo::split_names() const {
 Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split) {
   HEADRACE_ASSIGN(const std::vector<SplitPart> parts, parts_of(info, split));
   TfdsFiles out;
-  std::map<std::string, uint64_t> first;  // samples in the files before, of each file that is taken
+  std::map<std::string, uint64_t> first;  // for each file, the number of samples in earlier files
   for (const SplitPart& part : parts) {
     const TfdsSplit& of = *find(info, part.name);
     HEADRACE_ASSIGN(const SplitRows rows, rows_of(part, of.size, SplitRules::tfds, of.shards));
@@ -148,7 +149,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
       const uint64_t end = std::min(rows.first + rows.count, before + of.shards[shard]);
       if (begin >= end) continue;
       const std::string name = of.file(info.name, info.file_format, shard);
-      if (!is_below(name)) return corrupt("wants files in its folder, got " + in_quotes(name));
+      if (!is_below(name)) return corrupt("expected files in its folder, got " + in_quotes(name));
       const auto [at, is_new] = first.emplace(name, out.size);
       if (is_new) {
         out.names.push_back(name);
@@ -163,7 +164,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
     }
   }
   if (out.names.empty())
-    return invalid("wants a split with at least one sample, got none in " + in_quotes(split));
+    return invalid("expected a split with at least one sample, got none in " + in_quotes(split));
   return out;
 }
 

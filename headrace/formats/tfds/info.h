@@ -1,4 +1,4 @@
-// dataset_info.json of TensorFlow Datasets: the splits, their files, and how many samples each file has.
+// dataset_info.json of TensorFlow Datasets: the splits, their files, and the number of samples in each file.
 // Pure; any thread.
 #pragma once
 #include <string>
@@ -25,14 +25,14 @@ struct TfdsInfo {
   std::string split_names() const;  // for messages
 };
 
-// The files that a split wants, each once, and which of their samples.
+// The files that a split needs, each once, and the ranges of their samples.
 struct TfdsFiles {
   std::vector<std::string> names;
   std::vector<uint64_t> counts;  // samples of each
   uint64_t size = 0;             // of all
   std::vector<SplitRows> ranges;
 };
-// `split` as parse_splits has it; "" is the only one there is, "all" all of them.
+// `split` in the syntax of parse_splits; "" is the only split, "all" all of them.
 Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split);
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// A tf.train.Example as the fields that features.json promises.
+// A tf.train.Example as the fields described in features.json.
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -13,10 +13,10 @@ namespace headrace {
 namespace {
 
 Status named_feature(Status status, const std::string& name) {
-  return std::move(status).before("feature " + in_quotes(name) + " ");
+  return std::move(status).before("feature " + in_quotes(name) + ": ");
 }
 
-// The shape with as many rows as the values fill.
+// The shape with its free dimension filled in for that many values.
 Result<Shape> filled(Shape shape, uint64_t count) {
   int free = -1;
   uint64_t others = 1;
@@ -27,7 +27,7 @@ Result<Shape> filled(Shape shape, uint64_t count) {
       others = saturating_mul(others, static_cast<uint64_t>(shape[i]));
   }
   const auto wrong = [&] {
-    return corrupt("wants values for shape " + shape.text() + ", got " + std::to_string(count));
+    return corrupt("expected values for shape " + shape.text() + ", got " + std::to_string(count));
   };
   if (free < 0) return count == others ? Result<Shape>(shape) : wrong();
   if (others == 0 ? count > 0 : count % others != 0) return wrong();
@@ -37,7 +37,7 @@ Result<Shape> filled(Shape shape, uint64_t count) {
 
 template <class T> bool fits(int64_t value) {
   if constexpr (sizeof(T) == 8)
-    return true;  // u64 is stored as the i64 of the same bits
+    return true;  // uint64 is stored as the int64 of the same bits
   else
     return value >= int64_t{std::numeric_limits<T>::min()} && value <= int64_t{std::numeric_limits<T>::max()};
 }
@@ -50,10 +50,10 @@ Status convert(const std::vector<int64_t>& from, DType dtype, std::byte* out) {
         value = from[i] != 0;
       } else if constexpr (std::is_integral_v<T>) {
         if (!fits<T>(from[i]))
-          return corrupt("wants " + std::string(dtype_name(dtype)) + ", got " + std::to_string(from[i]));
+          return corrupt("expected " + std::string(dtype_name(dtype)) + ", got " + std::to_string(from[i]));
         value = static_cast<T>(from[i]);
       } else {
-        return corrupt("wants " + std::string(dtype_name(dtype)) + ", got whole numbers");
+        return corrupt("expected " + std::string(dtype_name(dtype)) + ", got integers");
       }
       std::memcpy(out + i * sizeof value, &value, sizeof value);
     }
@@ -70,7 +70,7 @@ Status convert(const std::vector<float>& from, DType dtype, std::byte* out) {
       case DType::f64: std::memcpy(out + 8 * i, &wide, 8); break;
       case DType::f16:
       case DType::bf16: std::memcpy(out + 2 * i, &half, 2); break;
-      default: return corrupt("wants " + std::string(dtype_name(dtype)) + ", got floats");
+      default: return corrupt("expected " + std::string(dtype_name(dtype)) + ", got floats");
     }
   }
   return {};
@@ -99,20 +99,20 @@ Result<Tensor> read_numbers(const std::optional<Feature>& feature, DType dtype, 
       HEADRACE_TRY(convert(values, dtype, buffer->mutable_data()));
       return out;
     }
-    default: return corrupt("wants numbers, got " + std::string(feature_kind_name(feature->kind)));
+    default: return corrupt("expected numbers, got " + std::string(feature_kind_name(feature->kind)));
   }
 }
 
 Status check_text(std::span<const std::byte> bytes, DType dtype) {
   const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   if (dtype != DType::str || utf8_prefix(text) == text.size()) return {};
-  return corrupt("wants UTF-8, got another byte at place " + std::to_string(utf8_prefix(text)));
+  return corrupt("expected UTF-8, got an invalid byte at position " + std::to_string(utf8_prefix(text)));
 }
 
 // Shares the record's bytes.
 Result<Tensor> read_text(const std::optional<Feature>& feature, DType dtype, const Tensor& record) {
   const auto bytes = feature ? only_bytes(*feature) : std::nullopt;
-  if (!bytes) return corrupt("wants one value of bytes, got " + std::string(feature ? "others" : "none"));
+  if (!bytes) return corrupt("expected one value of bytes, got " + std::string(feature ? "others" : "none"));
   HEADRACE_TRY(check_text(*bytes, dtype));
   const Shape shape{static_cast<int64_t>(bytes->size())};
   if (bytes->empty()) return Tensor{record.buffer, record.offset, dtype, shape, nullptr};
@@ -127,7 +127,7 @@ Status read_texts(const std::optional<Feature>& feature, DType dtype, std::vecto
   }
   if (count > 0) {
     if (feature->kind != FeatureKind::bytes)
-      return corrupt("wants bytes, got " + std::string(feature_kind_name(feature->kind)));
+      return corrupt("expected bytes, got " + std::string(feature_kind_name(feature->kind)));
     HEADRACE_ASSIGN(bytes, count_bytes(*feature));
   }
   const MutableBufferPtr values = HeapBuffer::make(bytes),
@@ -136,7 +136,7 @@ Status read_texts(const std::optional<Feature>& feature, DType dtype, std::vecto
   auto* length = reinterpret_cast<int64_t*>(lengths->mutable_data());
   if (count > 0) HEADRACE_TRY(copy_bytes(*feature, at, length));
   const auto* const sizes = reinterpret_cast<const int64_t*>(lengths->data());
-  // Each: a letter that is cut in two is whole where they lie together.
+  // Checked one by one: a character that is split between two strings would look valid in the concatenation.
   std::span<const std::byte> left = values->bytes();
   for (uint64_t i = 0; i < count; ++i) {
     const auto size = static_cast<size_t>(sizes[i]);
@@ -148,15 +148,16 @@ Status read_texts(const std::optional<Feature>& feature, DType dtype, std::vecto
   return {};
 }
 
-// The lengths add up to the rows of the values.
+// Checks that the lengths add up to the rows of the values.
 Status check_lengths(const Tensor& values, const Tensor& lengths) {
   int64_t sum = 0;
   for (int64_t i = 0; i < lengths.shape[0]; ++i) {
     const int64_t length = lengths.view().as<int64_t>()[i];
-    if (length < 0 || length > values.shape[0] - sum) return corrupt("wants lengths of its rows, got others");
+    if (length < 0 || length > values.shape[0] - sum)
+      return corrupt("expected lengths that add up to its rows, got others");
     sum += length;
   }
-  return sum == values.shape[0] ? Status() : corrupt("wants lengths of all its rows, got fewer");
+  return sum == values.shape[0] ? Status() : corrupt("expected lengths that add up to its rows, got fewer");
 }
 
 }  // namespace
@@ -176,7 +177,7 @@ Status TfdsFeatures::read(const Tensor& record, std::vector<Tensor>& out) const 
   for (size_t i = 0; i < fields_.size(); ++i) {
     const TfdsField& field = fields_[i];
     if (!values[i] && !field.is_list)
-      return corrupt("wants feature " + in_quotes(field.name) + names_in(example));
+      return corrupt("expected feature " + in_quotes(field.name) + names_in(example));
     Status status;
     switch (field.kind) {
       case TfdsField::Kind::texts: status = read_texts(values[i], field.dtype, out); break;

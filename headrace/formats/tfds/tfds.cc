@@ -1,4 +1,4 @@
-// Prepared data sets of TensorFlow Datasets: see README.md beside this file.
+// Prepared data sets of TensorFlow Datasets: see README.md.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -24,13 +24,13 @@ std::string_view text_in(const BufferPtr& bytes) {
 
 Result<Value> parse_about(const BufferPtr& bytes) {
   if (bytes->size() > kMostInfo)
-    return Status(Code::exhausted, "wants at most 64 MiB of JSON, got " + std::to_string(bytes->size()));
+    return Status(Code::exhausted, "expected at most 64 MiB of JSON, got " + std::to_string(bytes->size()));
   HEADRACE_ASSIGN(Value value, Value::parse(text_in(bytes)));
-  if (!value.object()) return corrupt("wants a JSON object");
+  if (!value.object()) return corrupt("expected a JSON object");
   return value;
 }
 
-// Folders, "" for this one or "1.0.0/", that hold a data set.
+// Folders, "" for this one or "1.0.0/", that contain a data set.
 std::vector<std::string> prepared_folders(const Listing& listing) {
   std::set<std::string, std::less<>> with_features;
   std::vector<std::string> with_info, out;
@@ -56,7 +56,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return out;
 }
 
-// The file that has another number of samples than it should, to begin a message with.
+// The start of a message: the first file whose number of samples is wrong.
 std::string first_wrong(const Source& source, const std::vector<std::string>& paths,
                         const std::vector<uint64_t>& counts) {
   uint64_t first = 0;
@@ -124,7 +124,7 @@ class OpenTfds final : public Opening<OtherData> {
   Result<Step<OtherData>> data() {
     HEADRACE_ASSIGN(const std::string split, request_.text("split"));
     HEADRACE_ASSIGN(const TfdsFiles files, files_of_split(info_, split));
-    HEADRACE_ASSIGN(const std::vector<std::string> fields, request_.texts("fields"));
+    HEADRACE_ASSIGN(const std::vector<std::string> fields, request_.strings("fields"));
     const std::vector<std::string> left_out =
         fields.empty() ? features_.left_out() : std::vector<std::string>();
     HEADRACE_TRY(features_.choose(fields));
@@ -151,10 +151,10 @@ class OpenTfds final : public Opening<OtherData> {
                   size = files.size](SourcePtr source) -> Result<SourcePtr> {
       const Schema& schema = source->schema();
       if (schema.size() != 1 || !is_text(schema.specs[0].dtype))
-        return invalid("wants files of records, got " + schema.text());
+        return invalid("expected files of records, got " + schema.text());
       if (source->size() != size)
-        return corrupt(first_wrong(*source, paths, counts) + "wants " + std::to_string(size) +
-                       " samples in these files as dataset_info.json says, got " +
+        return corrupt(first_wrong(*source, paths, counts) + "expected " + std::to_string(size) +
+                       " samples in these files as in dataset_info.json, got " +
                        std::to_string(source->size()));
       return select_rows(std::move(source), rows);
     };
@@ -163,7 +163,7 @@ class OpenTfds final : public Opening<OtherData> {
 
   OpenRequest request_;
   std::string folder_, inside_;
-  std::shared_ptr<std::vector<std::string>> paths_;  // of what is asked for
+  std::shared_ptr<std::vector<std::string>> paths_;  // of the requested files
   bool is_parsed_ = false;
   TfdsInfo info_;
   TfdsFeatures features_;
@@ -179,16 +179,17 @@ int recognise(const Probe& probe) {
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  if (!request.path().listing) return invalid("wants a folder, got a file");
+  if (!request.path().listing) return invalid("expected a folder, got a file");
   std::vector<std::string> folders = prepared_folders(*request.path().listing);
-  if (folders.empty()) return invalid("wants a folder with dataset_info.json and features.json, found none");
+  if (folders.empty())
+    return invalid("expected a folder with dataset_info.json and features.json, found none");
   if (std::ranges::find(folders, "") != folders.end()) folders = {""};
   if (folders.size() > 1) {
     std::string names;
     for (const std::string& name : folders)
       names += (names.empty() ? "" : ", ") +
                in_quotes(join_path(request.path().path, name.substr(0, name.size() - 1)));
-    return invalid("holds several data sets; give one: " + names);
+    return invalid("contains several data sets; open one of " + names);
   }
   auto paths = std::make_shared<std::vector<std::string>>();
   SourceOpening out;
@@ -199,12 +200,28 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "tfds",
-    .doc = "Prepared data sets of TensorFlow Datasets: dataset_info.json, features.json and their shards.",
+    .doc = "A data set that was prepared by TensorFlow Datasets; TensorFlow is not needed.",
+    .fields = "one per feature. Images are bytes for `ops.decode_image`, text is str, class labels are "
+              "int64, tensors keep their dtype. Features of dicts and sequences have names such as "
+              "`\"objects/bbox\"`, and sequences have a variable first dimension. Lists of strings, of "
+              "images and of lists are `{\"values\", \"lengths\"}`.",
+    .details = {"`metadata[\"class_names\"]` has the class names. Shards are TFRecord, ArrayRecord or "
+                "Parquet files; only those of the split are accessed."},
+    .path = "The folder with `dataset_info.json` and `features.json`, or a parent folder with exactly one "
+            "such folder.",
     .options = {{"split", "str | None",
-                 "\"train\", a part, \"train[:10%]\", or a sum of these; the only one when not given.",
-                 Value()},
-                {"fields", "Sequence[str] | None", "These features, in this order; all when not given.",
-                 Value()}},
+                 "\"train\", a part, or a sum: \"train[:10%]\", \"train[80%:]+test\", \"train[100:-50]\", "
+                 "\"train[2shard:]\"; \"all\". Percentages are rounded to the closest sample. The only split "
+                 "when not given."},
+                {"fields", "Sequence[str] | None",
+                 "Only these features, in this order; the name of a dict selects all features below it. All "
+                 "supported features when not given; `metadata[\"left_out_features\"]` lists the others."}},
+    .raises = {{"CorruptSample",
+                "the number of samples in the files differs from `dataset_info.json`, or a record lacks a "
+                "feature."},
+               {"NotImplementedError", "the shards have another format."},
+               {"ValueError", "there are several splits to choose from, or none with that name."}},
+    .example = "hr.read_tfds(\"/data/tensorflow_datasets/mnist/3.0.1\", split=\"train[:10%]\")",
     .recognise = recognise,
     .open = open,
 });

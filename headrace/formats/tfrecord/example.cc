@@ -14,7 +14,7 @@ namespace {
 // Example { 1: Features { 1: map entry { 1: key, 2: Feature { 1 | 2 | 3: list { 1: values } } } } }
 enum class Kind : uint8_t { bytes = 1, floats = 2, ints = 3 };
 
-constexpr char kMessage = 2;  // the wire type of what has a length
+constexpr char kMessage = 2;  // the wire type of length-delimited fields
 constexpr char tag(int number) { return static_cast<char>(number << 3 | kMessage); }
 
 size_t varint_size(uint64_t value) {
@@ -43,7 +43,7 @@ Kind kind_of(const View& value) {
   }
 }
 
-// The integers of a view, as protocol buffers have them.
+// Calls `f` with the integers of a view, as protocol buffers encode them.
 template <class F> void each_int(const View& value, F&& f) {
   const auto count = static_cast<size_t>(value.shape.count());
   visit_dtype(value.dtype, [&]<class T>() {
@@ -67,7 +67,7 @@ void append_floats(const View& value, std::string& out) {
     for (size_t i = 0; i < count; ++i) append(bf16_to_f32(value.as<uint16_t>()[i]));
 }
 
-// One feature, and the sizes of the messages it is wrapped in, inside out.
+// One feature, and the sizes of the messages around it, innermost first.
 struct Entry {
   std::string_view key;
   std::string_view suffix;  // of the key
@@ -103,7 +103,7 @@ struct Entry {
   }
 };
 
-// Whether nobody could tell the shape from the number of values.
+// Whether the shape does not follow from the number of values.
 bool needs_shape(const TensorSpec& spec) {
   return !is_text(spec.dtype) && spec.shape.rank() > 1 && !spec.shape.is_static();
 }
@@ -115,7 +115,7 @@ Status check_example(const Schema& schema) {
   const auto take = [&](const std::string& name) {
     return names.insert(name).second
                ? Status()
-               : invalid("tfrecord: two features would be called " + in_quotes(name) + "; rename a field");
+               : invalid("tfrecord: two features would be named " + in_quotes(name) + "; rename a field");
   };
   for (size_t i = 0; i < schema.size(); ++i) {
     HEADRACE_TRY(take(schema.names[i]));
@@ -130,7 +130,7 @@ Status check_large(std::string_view name, const View& view) {
   const std::span values(view.as<uint64_t>(), static_cast<size_t>(view.shape.count()));
   const auto large = std::ranges::find_if(values, [](uint64_t value) { return value >> 63 != 0; });
   if (large == values.end()) return {};
-  return invalid("tfrecord: " + in_quotes(name) + " wants whole numbers below 2^63, got " +
+  return invalid("tfrecord: " + in_quotes(name) + ": expected integers below 2^63, got " +
                  std::to_string(*large));
 }
 
@@ -141,9 +141,8 @@ Status check_rounding(std::string_view name, const View& view) {
   };
   const auto rounded = std::ranges::find_if(values, is_rounded);
   if (rounded == values.end()) return {};
-  return invalid(
-      "tfrecord: " + in_quotes(name) + " holds " + Value(*rounded).dump() +
-      ", which a FloatList of 32 bits would round; the option round=True rounds, or cast it to f32");
+  return invalid("tfrecord: " + in_quotes(name) + ": expected numbers that float32 holds exactly, got " +
+                 Value(*rounded).dump() + "; allow rounding with round=True or cast the field to float32");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Samples as serialised tf.train.Examples: "Writing" in README.md beside this file. Pure; any thread.
+// Samples as serialised tf.train.Examples: see "Writing" in README.md. Pure; any thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,11 +7,12 @@
 
 namespace headrace {
 
-// Appends the Example to `out`. The same sample gives the same bytes.
-// Whether each feature has a name of its own.
+// An error if two features would have the same name.
 Status check_example(const Schema& schema);
-// An error for numbers that an Int64List cannot hold, and for f64 that a FloatList would round unless it may.
+// An error for integers that an Int64List cannot hold and, unless `rounds`, for float64 that a FloatList
+// would round.
 Status check_values(const Schema& schema, const std::vector<Tensor>& fields, bool rounds);
+// Appends the Example to `out`. The same sample gives the same bytes.
 void append_example(const Schema& schema, const std::vector<Tensor>& fields, std::string& out);
 
 }  // namespace headrace

@@ -14,15 +14,14 @@ inline constexpr uint64_t kMostTfrecord = uint64_t{1} << 31;  // bytes of data
 
 uint32_t masked_crc32c(std::span<const std::byte> bytes);
 
-// The length of the framed record that begins with `header`, when `left` bytes are left from its first byte
-// on. REQUIRES: header.size() >= kTfrecordHeader.
+// The length of the framed record that begins with `header`, with `left` bytes from its first byte to the
+// end. REQUIRES: header.size() >= kTfrecordHeader.
 Result<uint64_t> framed_length(std::span<const std::byte> header, uint64_t left);
 
-// The data of a framed record, which the bytes must be in full. `verify`: its checksum is checked, too.
+// The data of a framed record; `framed` must be all of it. `verify`: checks their checksum, too.
 Result<std::span<const std::byte>> tfrecord_data(std::span<const std::byte> framed, bool verify);
 
-// Whether these bytes, a copy of its data, have the checksum that stands behind them in a framed record,
-// which the bytes must be in full.
+// Whether `data`, a copy of a record's data, match the checksum in `framed`, which must be all of the record.
 bool is_tfrecord_data(std::span<const std::byte> data, std::span<const std::byte> framed);
 
 }  // namespace headrace

@@ -14,31 +14,31 @@
 namespace headrace {
 namespace {
 
-// Below a mean of this many bytes a record, reading what lies between two headers costs less than a read for
-// each.
+// Below this mean size of a record in bytes, reading all between two headers is cheaper than one read per
+// header.
 constexpr uint64_t kMostBetween = 8192;
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 
-// Where a walk stands, for its messages.
+// Adds the position of the walk to a message.
 Status at(Status status, size_t record, uint64_t byte) {
   return std::move(status).after(" (record " + std::to_string(record) + " at byte " + std::to_string(byte) +
                                  ")");
 }
 
-// What is damaged is a place of the index; other errors end the walk. No record begins at `byte`.
+// Damage becomes an entry of the index; other errors end the walk. No record begins at `byte`.
 Status lose(const Status& why, uint64_t byte, FileIndex& index) {
   if (why.code() != Code::corrupt) return at(why, index.records.size(), byte);
   index.damaged.push_back({index.records.size(), byte, std::string(why.text())});
   return {};
 }
 
-// The length of a record and its checksum: what begins one, but for one word in 2^32.
+// Whether a length and its checksum match. By chance they do once in 2^32.
 bool has_checksum(std::span<const std::byte> header) {
   return masked_crc32c(header.first(8)) == load<uint32_t>(header, 8);
 }
 
-// How many bytes to pass over to the next record, or to what may begin one when more is seen: all but the
-// last eleven. `left`: of the file.
+// The number of bytes to skip to the next record, or to where one may begin when more bytes are seen: all but
+// the last eleven. `left`: bytes of the file.
 size_t to_next_record(std::span<const std::byte> bytes, uint64_t left) {
   for (size_t i = 0; i + kTfrecordHeader <= bytes.size(); ++i) {
     const auto header = bytes.subspan(i, kTfrecordHeader);
@@ -52,7 +52,8 @@ size_t to_next_record(std::span<const std::byte> bytes, uint64_t left) {
 }
 
 Status cut(uint64_t left) {
-  return corrupt("wants a record's header of 12 bytes, only " + std::to_string(left) + " bytes are left");
+  return corrupt("expected a record header of 12 bytes, but only " + std::to_string(left) +
+                 " bytes are left");
 }
 
 class Walk final : public Opening<FileIndex> {
@@ -68,7 +69,7 @@ class Walk final : public Opening<FileIndex> {
   }
 
  private:
-  // Every record whose header is in `window`, which begins with one unless we are lost.
+  // Takes every record whose header is in `window`, which begins with one unless is_lost_.
   Status scan(std::span<const std::byte> window) {
     const uint64_t begin = position_;
     const size_t before = index_.records.size();
@@ -91,7 +92,7 @@ class Walk final : public Opening<FileIndex> {
       const auto length = framed_length(rest, left);
       if (!length.ok()) {
         HEADRACE_TRY(lose(length.status(), position_, index_));
-        // A right length that is too long says that the file was cut.
+        // A length with a valid checksum that is too large means that the file was truncated.
         is_lost_ = !has_checksum(rest) && index_.damaged.size() < kMostDamagedPlaces;
         position_ = is_lost_ ? position_ + 1 : file_.size;
         continue;
@@ -112,11 +113,11 @@ class Walk final : public Opening<FileIndex> {
   SourceFile file_;
   uint64_t position_ = 0;  // of the next header
   uint64_t window_ = kFirstWindow;
-  bool is_lost_ = false;  // looking for the next record behind damage
+  bool is_lost_ = false;  // looking for the next record after damage
   FileIndex index_;
 };
 
-// A file that is compressed as a whole is inflated once, window by window, and forgotten but for its points.
+// A file that is compressed as a whole is inflated once, window by window; only its points are kept.
 class InflatingWalk final : public Opening<FileIndex> {
  public:
   explicit InflatingWalk(SourceFile file) : file_(std::move(file)) {}
@@ -133,7 +134,7 @@ class InflatingWalk final : public Opening<FileIndex> {
     if (status.ok()) status = inflater_.finish();
     if (status.ok() && !header_.empty()) status = cut(header_.size());
     if (status.ok() && to_skip_ > 0)
-      status = corrupt("wants " + std::to_string(to_skip_) + " more bytes, the file ends");
+      status = corrupt("expected " + std::to_string(to_skip_) + " more bytes, but the file ends");
     InflatePoints points = inflater_.points();
     if (!status.ok()) HEADRACE_TRY(lose_rest(status, points));
     index_.extra = points.points.empty() ? "" : pack_points(points);
@@ -157,8 +158,8 @@ class InflatingWalk final : public Opening<FileIndex> {
       const auto length = framed_length(header_, std::numeric_limits<uint64_t>::max());
       if (!length.ok()) return length.status();
       if (index_.records.size() >= most_records())
-        return Status(Code::exhausted, "wants at most " + std::to_string(most_records()) +
-                                           " records in so few packed bytes, to keep its index small");
+        return Status(Code::exhausted, "expected at most " + std::to_string(most_records()) +
+                                           " records in a file of this compressed size, got more");
       index_.records.push_back({position_, *length});
       position_ += *length;
       to_skip_ = *length - kTfrecordHeader;
@@ -167,7 +168,7 @@ class InflatingWalk final : public Opening<FileIndex> {
     return {};
   }
 
-  // What comes behind damage cannot be found: what is inflated depends on all before it.
+  // Nothing after damage can be found: inflated data depend on everything before them.
   Status lose_rest(const Status& why, InflatePoints& points) {
     if (to_skip_ > 0) {
       position_ = index_.records.back().offset;
@@ -186,14 +187,13 @@ class InflatingWalk final : public Opening<FileIndex> {
   SourceFile file_;
   uint64_t done_ = 0;      // packed bytes
   uint64_t position_ = 0;  // of the next header, unpacked
-  uint64_t to_skip_ = 0;   // of the record that the header before began
+  uint64_t to_skip_ = 0;   // of the record whose header came last
   std::vector<std::byte> header_;
   Inflater inflater_;
   FileIndex index_;
 };
 
-// The lines "offset length" of DALI's tfrecord2idx, when they say of every byte of the file which record it
-// is in.
+// The lines "offset length" of DALI's tfrecord2idx, if they cover every byte of the file.
 std::optional<FileIndex> read_dali_index(std::string_view text, uint64_t size) {
   FileIndex out;
   const char* at = text.data();
@@ -217,11 +217,11 @@ std::optional<FileIndex> read_dali_index(std::string_view text, uint64_t size) {
   return out;
 }
 
-// In FileIndex::extra, of what DALI's index says.
+// In FileIndex::extra of an index taken from DALI's.
 constexpr std::string_view kClaim = "DALI";
 
-// Which walk, by the first bytes; none where DALI's index beside the file covers it and some headers agree.
-// Else the index is as if it were not there.
+// Chooses the walk by the first bytes; no walk where DALI's index next to the file covers it and some headers
+// agree. Otherwise that index is ignored.
 class Look final : public Opening<FileIndex> {
  public:
   explicit Look(SourceFile file) : file_(std::move(file)) {}
@@ -252,7 +252,7 @@ class Look final : public Opening<FileIndex> {
     return out;
   }
 
-  // The first, the middle and the last of the records that are claimed.
+  // The first, the middle and the last of the claimed records.
   std::array<RecordExtent, 3> some_records() const {
     const std::vector<RecordExtent>& all = claimed_->records;
     return {all.front(), all[all.size() / 2], all.back()};
@@ -290,7 +290,7 @@ bool begins_deflated_tfrecord(std::span<const std::byte> head) {
     first.insert(first.end(), piece.begin(), piece.end());
     return first.size() < kTfrecordHeader ? Status() : stopped();
   });
-  (void)status;  // the head may end in the middle of anything
+  (void)status;  // the head may end anywhere
   return begins_tfrecord(first, std::numeric_limits<uint64_t>::max());
 }
 

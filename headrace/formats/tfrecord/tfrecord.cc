@@ -1,4 +1,4 @@
-// TFRecord: see README.md beside this file.
+// TFRecord: see README.md.
 #include "headrace/core/text/text.h"
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/tfrecord/framing.h"
@@ -26,7 +26,7 @@ size_t put(const RecordRun& run, bool verify, TextRows& out) {
   return run.records.size();
 }
 
-// The same out of mapped files. What its checksum is of is the copy, which nobody changes.
+// The same from mapped files. The checksum is compared with the copy, which does not change.
 size_t put_mapped(std::span<const Text> records, bool verify, MappedBytes& mapped, size_t first,
                   TextRows& out) {
   expect_small(records, mapped);
@@ -47,7 +47,7 @@ int recognise(const Probe& probe) {
   return begins_tfrecord(head, probe.info.size) || begins_deflated_tfrecord(head) ? 95 : 0;
 }
 
-// Where DALI's tfrecord2idx is told to write, most often.
+// The usual output paths of DALI's tfrecord2idx.
 std::vector<std::string> beside(const std::string& path) {
   const size_t dot = path.rfind('.'), slash = path.rfind('/');
   std::vector<std::string> out{path + ".idx"};
@@ -82,7 +82,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
       claims.push_back(take_claim(request.path().files[i], indexes[i]));
     format.called = [claims = std::move(claims)](size_t file, uint64_t record) {
       return "record " + std::to_string(record) +
-             (claims[file].empty() ? "" : " of those in " + in_quotes(claims[file]));
+             (claims[file].empty() ? "" : " of the index " + in_quotes(claims[file]));
     };
     return record_files(std::move(format), request, std::move(indexes));
   };
@@ -91,8 +91,15 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "tfrecord",
-    .doc = "TensorFlow's records: the bytes of each, from one file or many, plain, gzip, zlib or zstd.",
-    .options = {{"verify", "bool", "Check each record's checksum; lengths are checked always.", true}},
+    .doc = "TFRecord files, plain, gzip, zlib or zstd: one sample per record.",
+    .fields = "`record` (bytes).",
+    .details = {"`ops.parse_example` parses records that are a tf.train.Example."},
+    .path = "A file, a folder of shards, a pattern such as \"train-????\?-of-01024\", or a list of files and "
+            "patterns.",
+    .options = {{"verify", "bool", "Check the checksum of each record; lengths are always checked.", true}},
+    .raises = {{"CorruptSample", "a record is damaged. The message has file, record and byte."}},
+    .example = "features = {\"label\": hr.FixedLenFeature((), \"int64\")}\n"
+               "hr.read_tfrecord(\"train-*\").map(lambda s: ops.parse_example(s.record, features=features))",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -100,7 +100,7 @@ TEST(Tfrecord, ADamagedRecordCostsItselfOnly) {
   const auto source = open_source(store, "x");
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ(record_of(**source, 2, store),
-            "wants data and their checksum, which do not match: x, record 2 at byte 132");
+            "the record's data does not match its checksum: x, record 2 at byte 132");
   for (const uint64_t i : {0, 1, 3, 4})
     EXPECT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 50)[0]);
   Value options;
@@ -118,7 +118,7 @@ TEST(Tfrecord, ADamagedLengthCostsNeitherWhatFollowsNorOtherFiles) {
   ASSERT_TRUE(source.ok()) << source.status().text();
   ASSERT_EQ((*source)->size(), 10u);
   EXPECT_EQ(record_of(**source, 2, store),
-            "wants a record's length and its checksum, which do not match: d/a, record 2 at byte 132");
+            "a record's length does not match its checksum: d/a, record 2 at byte 132");
   for (const uint64_t i : {0, 1, 3, 4, 5, 9})
     EXPECT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 50)[0]) << i;
   EXPECT_EQ((*source)->metadata().find("damaged")->list()->size(), 1u);
@@ -144,7 +144,7 @@ TEST(Tfrecord, AFileOfNothingButDamageIsAnError) {
   MemoryStore store;
   store.add("d/b", bytes);
   EXPECT_EQ(open_source(store, "d/b", "tfrecord").status().text(),
-            "tfrecord: 'd/b': wants a record of 50 bytes, only 14 are left (record 0 at byte 0)");
+            "tfrecord: 'd/b': expected a record of 50 bytes, but only 14 are left (record 0 at byte 0)");
   store.add("d/a", framed(numbered(0, 1, 50)));
   EXPECT_EQ((*open_source(store, "d/?"))->size(), 2u);
 }
@@ -157,7 +157,7 @@ TEST(Tfrecord, ALengthBeyondTheFileIsRefusedBeforeMemoryIsTaken) {
   const auto source = open_source(store, "x");
   ASSERT_EQ((*source)->size(), 2u);
   EXPECT_EQ(record_of(**source, 1, store),
-            "wants a record of 1099511627776 bytes, only 4 are left: x, record 1 at byte 21");
+            "expected a record of 1099511627776 bytes, but only 4 are left: x, record 1 at byte 21");
 }
 
 // The number of reads of the data that opening took.
@@ -226,8 +226,8 @@ TEST(Tfrecord, AWrongEntryOfDalisIndexIsToldWithItsFile) {
   ASSERT_TRUE(source.ok()) << source.status().text();
   const auto wrong = read_sample(**source, 2, store);
   EXPECT_EQ(wrong.status().text(),
-            "wants a record of 22 bytes as when it was indexed, got 20: "
-            "x.tfrecord, record 2 of those in 'x.idx' at byte 72");
+            "expected a record of 22 bytes as when it was indexed, got 20: "
+            "x.tfrecord, record 2 of the index 'x.idx' at byte 72");
   EXPECT_TRUE(read_sample(**source, 4, store).ok());
 }
 
@@ -261,13 +261,13 @@ TEST(Tfrecord, ACompressedFileThatIsCutGivesWhatIsBeforeTheCut) {
   ASSERT_EQ((*source)->size(), 3u);
   EXPECT_EQ(record_of(**source, 1, store), numbered(1, 1, 50)[0]);
   EXPECT_EQ(record_of(**source, 2, store),
-            "wants 48 more bytes, the file ends: cut.gz, record 2 at byte 132");
+            "expected 48 more bytes, but the file ends: cut.gz, record 2 at byte 132");
   source = open_source(store, "half.gz");
   const uint64_t size = (*source)->size();
   ASSERT_GT(size, 500u);
   for (uint64_t i = 0; i + 1 < size; ++i)
     ASSERT_EQ(record_of(**source, i, store), numbered(static_cast<int>(i), 1, 500)[0]) << i;
-  EXPECT_THAT(record_of(**source, size - 1, store), HasSubstr("wants deflated data to their end"));
+  EXPECT_THAT(record_of(**source, size - 1, store), HasSubstr("deflated data ends early"));
   source = open_source(store, "wrong.gz");
   ASSERT_EQ((*source)->size(), 3001u);
   EXPECT_THAT(record_of(**source, 3000, store), HasSubstr("incorrect data check"));
@@ -287,9 +287,9 @@ TEST(Tfrecord, ACompressedFileThatHoldsSomethingElseIsAnError) {
   MemoryStore store;
   store.add("text.gz", deflated("a text that is no record", Wrap::gzip));
   EXPECT_THAT(std::string(open_source(store, "text.gz").status().text()),
-              HasSubstr("wants data of a known format"));
+              HasSubstr("expected data of a known format"));
   EXPECT_THAT(std::string(open_source(store, "text.gz", "tfrecord").status().text()),
-              HasSubstr("wants a record's length and its checksum"));
+              HasSubstr("a record's length does not match its checksum"));
 }
 
 TEST(Tfrecord, FoldersInAListStandForTheirShards) {
@@ -321,8 +321,9 @@ TEST(Tfrecord, WhatIsNoneIsNotRecognised) {
   EXPECT_FALSE(open_source(store, "x").ok());
   EXPECT_THAT(std::string(open_source(store, "?.jpg").status().text()),
               HasSubstr("2 files, the first of them 'a.jpg', one of 3 bytes that begins with ff d8 ff"));
-  EXPECT_THAT(std::string(open_source(store, "?.jpg", "file_list").status().text()),
-              HasSubstr("file_list: '?.jpg': reads one path, got 2 files; several are read by "));
+  EXPECT_THAT(
+      std::string(open_source(store, "?.jpg", "file_list").status().text()),
+      HasSubstr("file_list: '?.jpg': reads a single path, got 2 files; formats that read several files: "));
 }
 
 // TensorFlow 2.21's own files: the first of two plain ones, gzip and zlib hold the same ten records.

@@ -1,4 +1,4 @@
-// Writes TFRecord: "Writing" in README.md beside this file.
+// Writes TFRecord: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include "headrace/codecs/deflate/deflate.h"
@@ -9,9 +9,9 @@
 namespace headrace {
 namespace {
 
-constexpr int64_t kLevel = 6;  // zlib's own
+constexpr int64_t kLevel = 6;  // zlib's default
 
-// The bytes of an owner that outlives whoever looks at them.
+// The caller keeps `bytes` alive while the tensor is in use.
 Tensor borrowed(std::string_view bytes) {
   const auto span = std::as_bytes(std::span(bytes));
   return {std::make_shared<BorrowedBuffer>(span, nullptr),
@@ -42,8 +42,8 @@ class TfrecordWriter final : public FileWriter {
       read_.assign(1, borrowed(record_));
     }
     if (data.size() > kMostTfrecord)
-      return invalid("tfrecord holds records of at most " + std::to_string(kMostTfrecord) + " bytes, got " +
-                     std::to_string(data.size()));
+      return invalid("tfrecord: expected a record of at most " + std::to_string(kMostTfrecord) +
+                     " bytes, got " + std::to_string(data.size()));
     struct {
       uint64_t length;
       uint32_t checksum;
@@ -76,7 +76,7 @@ class TfrecordWriter final : public FileWriter {
   std::vector<Tensor> read_;
 };
 
-// Records as they are read: one field of bytes that has the reader's name for it.
+// Records as they are read: one field of bytes with the reader's name.
 bool holds_records(const Schema& schema) {
   return schema.size() == 1 && schema.names[0] == "record" && schema.specs[0].dtype == DType::bytes;
 }
@@ -84,10 +84,10 @@ bool holds_records(const Schema& schema) {
 Result<std::unique_ptr<Deflater>> deflater_for(const WriteRequest& request) {
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
   HEADRACE_ASSIGN(const int64_t level, request.integer("level", kLevel));
-  if (level < 1 || level > 9) return invalid("tfrecord: level wants 1 to 9, got " + std::to_string(level));
+  if (level < 1 || level > 9) return invalid("tfrecord: level must be 1 to 9, got " + std::to_string(level));
   if (compression == "none") return std::unique_ptr<Deflater>();
   if (compression != "gzip" && compression != "zlib")
-    return invalid("tfrecord: compression wants 'none', 'gzip' or 'zlib', got '" + compression + "'");
+    return invalid("tfrecord: compression must be 'none', 'gzip' or 'zlib', got '" + compression + "'");
   return std::make_unique<Deflater>(compression == "gzip" ? DeflateWrap::gzip : DeflateWrap::zlib,
                                     static_cast<int>(level));
 }
@@ -103,12 +103,14 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "tfrecord",
-    .doc = "TFRecord files, a tf.train.Example a sample; a field `record` of bytes alone, as it is.",
+    .doc = "TFRecord files, one tf.train.Example per sample; a single bytes field `record` is written as is.",
     .ending = ".tfrecord",
-    .options = {{"compression", "str", "Of whole files: \"none\", \"gzip\" or \"zlib\".", "none"},
-                {"level", "int", "Of the compression: 1, quick, to 9, small.", kLevel},
-                {"round", "bool",
-                 "Round f64 to the 32 bits of a FloatList; else one that would be is an error.", false}},
+    .options =
+        {{"compression", "str", "Of whole files: \"none\", \"gzip\" or \"zlib\".", "none"},
+         {"level", "int", "Compression level, 1 (fast) to 9 (small).", kLevel},
+         {"round", "bool",
+          "Round float64 to the float32 of a FloatList; False: a number that would change is an error.",
+          false}},
     .make = make,
     .other_endings = {{".tfrecords", Value(Value::Object{})},
                       {".tfrecord.gz", Value(Value::Object{{"compression", "gzip"}})},

@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 constexpr size_t kChecked = 64;          // samples
-constexpr uint64_t kHeaderBytes = 4096;  // of each: most have 512 or, with PAX, 1536
+constexpr uint64_t kHeaderBytes = 4096;  // read of each: most have 512 or, with PAX, 1536
 
 class Line {
  public:
@@ -73,7 +73,7 @@ size_t checked(const DaliTarIndex& index, size_t i) {
   return count < 2 ? 0 : i * (index.samples.size() - 1) / (count - 1);
 }
 
-// Whether the headers lead to where the index says the first member's data begin.
+// Whether the headers lead to the offset that the index gives for the first member's data.
 bool leads_to(std::span<const std::byte> bytes, const RecordExtent& sample, uint64_t data) {
   std::string joined;
   for (uint64_t at = 0; at < bytes.size();) {

@@ -1,5 +1,5 @@
-// What DALI's wds2idx writes beside a tar, "v1.2 N" and then a line for each sample: for each of its members
-// the suffix, where its data begin and their size, and in v1.2 its name. Pure functions; any thread.
+// The index that DALI's wds2idx writes next to a tar: "v1.2 N", then a line for each sample with the suffix,
+// the offset and size of the data and, in v1.2, the name of each member. Pure functions; any thread.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,17 +18,17 @@ struct DaliTarIndex {
     std::string suffix;
     uint64_t offset = 0, size = 0;  // of the data
   };
-  std::vector<RecordExtent> samples;  // each from the end of the one before, with what is passed over
-  std::vector<uint64_t> data;         // where the data of each sample's first member begin
+  std::vector<RecordExtent> samples;  // each from the end of the one before, skipped members included
+  std::vector<uint64_t> data;         // offset of the data of each sample's first member
   std::vector<Member> first;          // the first sample's
   uint64_t end = 0;                   // of the last member, with its padding
 };
 
-// Nothing when the text is none, or is not that of a tar of `size` bytes.
+// Nothing when the text is not such an index, or not that of a tar of `size` bytes.
 std::optional<DaliTarIndex> read_dali_tar_index(std::string_view text, uint64_t size);
 
-// What of the tar shows whether the index is its own: headers of some samples, its end, and the first
-// sample's arrays; and the index, when the bytes agree with it.
+// The parts of the tar that show whether the index belongs to it: headers of some samples, the end, and the
+// first sample's arrays. agreed() gives the index if these bytes match it.
 std::vector<Extent> looks_at(const DaliTarIndex& index);
 std::optional<FileIndex> agreed(const DaliTarIndex& index, std::span<const BufferPtr> bytes);
 

@@ -22,7 +22,7 @@ std::string pack_first_members(std::span<const FirstMember> members) {
     out += member.suffix;
     if (member.has_array)
       out +=
-          '/' + std::string(dtype_name(member.array.dtype)) + ' ' + std::to_string(member.array.shape.rank());
+          '/' + std::string(short_name(member.array.dtype)) + ' ' + std::to_string(member.array.shape.rank());
     out += '\0';
   }
   return out;

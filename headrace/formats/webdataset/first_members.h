@@ -1,5 +1,5 @@
-// What an index keeps of the members of a tar's first sample, from which a source's fields are made: their
-// suffixes, and of arrays what they are.
+// What an index keeps of the members of a tar's first sample, which determine a source's fields: their
+// suffixes, and dtype and rank of arrays.
 #pragma once
 #include <span>
 #include <string>
@@ -18,12 +18,12 @@ struct FirstMember {
 
 bool is_array(std::string_view suffix);  // "npy", or with a name before: "depth.npy"
 
-// Bytes of an array's head that are enough to say what it is.
+// Bytes of an array's head that suffice for dtype and rank.
 inline constexpr uint64_t kArrayHead = 4096;
-// Takes what the head of the member's data says; nothing when it is no array that can be read.
+// Takes dtype and rank from the head of the member's data; does nothing when it is not a readable array.
 void look_at_array(std::span<const std::byte> head, FirstMember& member);
 
-// "jpg\0depth.npy/f32 2\0": no suffix has a slash. Back: whatever the bytes hold, each suffix once.
+// "jpg\0depth.npy/f32 2\0": no suffix has a slash. Unpacking takes any bytes and gives each suffix once.
 std::string pack_first_members(std::span<const FirstMember> members);
 std::vector<FirstMember> unpack_first_members(std::string_view bytes);
 

@@ -24,8 +24,8 @@ Status Grouping::take(const TarHead& head, uint64_t position) {
   RecordExtent& sample = index_.records.back();
   sample.length = position + head.end() - sample.offset;
   const auto refuse = [&](uint64_t most, const char* of) {
-    return at_member(Status(Code::exhausted, "wants a sample of at most " + std::to_string(most) + of +
-                                                 ", '" + key_ + "' has more"),
+    return at_member(Status(Code::exhausted, "expected a sample of at most " + std::to_string(most) + of +
+                                                 ", but '" + key_ + "' has more"),
                      members_ - 1, position);
   };
   if (sample.length > kMostTarSample) return refuse(kMostTarSample, " bytes");

@@ -1,4 +1,4 @@
-// Makes samples of members that come one by one. Belongs to one walk.
+// Groups members that come one by one into samples. Belongs to one walk.
 #pragma once
 #include <span>
 #include <string>
@@ -15,7 +15,7 @@ class Grouping {
   // The member whose first header is at `position`.
   Status take(const TarHead& head, uint64_t position);
 
-  // An array of the first sample whose head is to be looked at.
+  // An array of the first sample whose head is still to be read.
   struct Array {
     size_t member = 0;
     uint64_t offset = 0, size = 0;  // of its data
@@ -25,8 +25,8 @@ class Grouping {
     look_at_array(head, first_[array.member]);
   }
 
-  // From `offset` on nothing can be found. What is damaged is a place of the index; other errors are given
-  // back. The last sample may lack members then, and is lost too unless it `is_closed`.
+  // Nothing can be found from `offset` on. Damage becomes an entry of the index; other errors are returned.
+  // The last sample may lack members then, and is lost too unless it `is_closed`.
   Status lose(Status why, uint64_t offset, bool is_closed);
   // Whether the member, or the end, that follows closes the last sample.
   bool is_closed_by(const TarHead& next) const;
@@ -44,7 +44,7 @@ class Grouping {
   FileIndex index_;
 };
 
-// Says which member it was.
+// Adds which member it was.
 Status at_member(Status status, uint64_t member, uint64_t position);
 
 }  // namespace headrace

@@ -15,10 +15,10 @@
 namespace headrace {
 namespace {
 
-// Below a mean of this many bytes a member, reading what lies between two headers costs less than a read for
-// each.
+// Below this mean size of a member in bytes, reading all between two headers is cheaper than one read per
+// header.
 constexpr uint64_t kMostBetween = 8192;
-// The headers of a member, and mostly a short one and the next headers behind it, are in the first window.
+// The first window holds the headers of a member, and usually a short member and the next headers, too.
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 
 bool is_compressed(std::span<const std::byte> head) {
@@ -29,17 +29,17 @@ bool is_compressed(std::span<const std::byte> head) {
 
 Status compressed() {
   return {Code::unavailable,
-          "wants a tar, plain, in gzip or zstd, got another compression, which has no random access: unpack "
-          "it first"};
+          "expected a tar, plain or in gzip or zstd, got another compression, which has no random access; "
+          "decompress it first"};
 }
 
-// What is wrong with the end that `head` found. `may_be_open`: nothing.
+// What is wrong with the end that `head` found; nothing if it `may_be_open`.
 Status check_end(const TarHead& head, bool may_be_open) {
   if (head.is_closed || may_be_open) return {};
   if (!head.cut.ok()) return head.cut;
-  return corrupt(std::string("wants two blocks of zeros at the end, got ") +
-                 (head.has_zeros ? "one" : "none") +
-                 ": the tar was cut, or its writer was not closed; unfinished=True takes what is there");
+  return corrupt(
+      std::string("expected two blocks of zeros at the end, got ") + (head.has_zeros ? "one" : "none") +
+      ": the tar was truncated, or its writer was not closed; unfinished=True reads what is there");
 }
 
 class Walk final : public Opening<FileIndex> {
@@ -50,7 +50,7 @@ class Walk final : public Opening<FileIndex> {
     if (is_end_) return finish(bytes);
     if (!bytes.empty()) HEADRACE_TRY(scan(bytes[0]->bytes()));
     const uint64_t left = file_.size - position_;
-    if (file_.size == 0 && !may_be_open_) return corrupt("wants a tar, got an empty file");
+    if (file_.size == 0 && !may_be_open_) return corrupt("expected a tar, got an empty file");
     if (left == 0 && !is_end_) HEADRACE_TRY(end(TarHead()));
     if (!is_end_)
       return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needed_), left)}});
@@ -67,7 +67,7 @@ class Walk final : public Opening<FileIndex> {
     return grouping_.finish("");
   }
 
-  // Every member whose headers are in `window`, which begins with one.
+  // Takes every member whose headers are in `window`, which begins with one.
   Status scan(std::span<const std::byte> window) {
     const uint64_t begin = position_;
     const uint64_t before = grouping_.members();
@@ -77,7 +77,7 @@ class Walk final : public Opening<FileIndex> {
       const auto head = read_tar_head(window.subspan(position_ - begin), file_.size - position_, joined_);
       if (!head.ok()) return lose(head.status());
       if (head->needed > 0) {
-        needed_ = std::max(head->needed, 2 * asked);  // headers are parsed anew each time
+        needed_ = std::max(head->needed, 2 * asked);  // headers are parsed again each time
         break;
       }
       if (head->is_end) return end(*head);
@@ -107,13 +107,13 @@ class Walk final : public Opening<FileIndex> {
   bool may_be_open_;
   uint64_t position_ = 0;  // of the next member's first header
   uint64_t window_ = kFirstWindow;
-  uint64_t needed_ = 0;  // when a member's headers are longer than the window
+  uint64_t needed_ = 0;  // set when a member's headers are longer than the window
   bool is_end_ = false;
   std::string joined_;
   Grouping grouping_;
 };
 
-// A tar that is compressed as a whole is inflated once, window by window, and forgotten but for its points.
+// A tar that is compressed as a whole is inflated once, window by window; only its points are kept.
 class InflatingWalk final : public Opening<FileIndex> {
  public:
   InflatingWalk(SourceFile file, bool may_be_open) : file_(std::move(file)), may_be_open_(may_be_open) {}
@@ -135,7 +135,7 @@ class InflatingWalk final : public Opening<FileIndex> {
 
  private:
   static constexpr uint64_t kPackedWindow = uint64_t{1} << 20;
-  static constexpr uint64_t kUnknown = uint64_t{1} << 62;  // bytes that are left, before the end is seen
+  static constexpr uint64_t kUnknown = uint64_t{1} << 62;  // bytes left, before the end is seen
 
   Status scan(std::span<const std::byte> piece) {
     while (!piece.empty() && !is_end_) {
@@ -153,7 +153,7 @@ class InflatingWalk final : public Opening<FileIndex> {
     return {};
   }
 
-  // The member, or the end, that `heads_` says, when they are all of its headers.
+  // Takes the member, or the end, that `heads_` describes, if they are all of its headers.
   Status take(uint64_t left) {
     const auto head = read_tar_head(heads_, left, joined_);
     if (!head.ok()) return here(head.status());
@@ -188,18 +188,18 @@ class InflatingWalk final : public Opening<FileIndex> {
     array_.clear();
   }
 
-  // The data end before the tar does.
+  // The inflated data have ended, and the end of the tar was not seen.
   Status finish_heads() {
     const uint64_t there = inflater_.points().unpacked_size;
     if (there < data_end_)
-      return corrupt("wants " + std::to_string(data_end_ - there) +
-                     " more bytes of a member's data, the file ends")
+      return corrupt("expected " + std::to_string(data_end_ - there) +
+                     " more bytes of a member's data, but the file ends")
           .after(" (member " + std::to_string(grouping_.members() - 1) + " at byte " + std::to_string(there) +
                  ")");
     return take(heads_.size());
   }
 
-  // What comes behind damage cannot be found: what is inflated depends on all before it.
+  // Nothing after damage can be found: inflated data depend on everything before them.
   Status lose(Status why, InflatePoints& points) {
     const uint64_t from = std::min(position_, points.unpacked_size);
     points.packed_size = file_.size;
@@ -212,9 +212,9 @@ class InflatingWalk final : public Opening<FileIndex> {
   bool may_be_open_;
   uint64_t done_ = 0;      // packed bytes
   uint64_t position_ = 0;  // of the next member's first header, unpacked
-  uint64_t to_skip_ = 0;   // of the data of the member before, and their padding
-  uint64_t data_end_ = 0;  // of the member before
-  uint64_t to_look_ = 0;   // of the array that is skipped
+  uint64_t to_skip_ = 0;   // of the previous member's data and padding
+  uint64_t data_end_ = 0;  // of the previous member
+  uint64_t to_look_ = 0;   // bytes still needed of the head of the array that is skipped
   uint64_t needed_ = kTarBlock;
   bool is_end_ = false, is_closed_ = false;  // closed: the last sample has all its members
   std::vector<std::byte> heads_, array_;
@@ -223,7 +223,7 @@ class InflatingWalk final : public Opening<FileIndex> {
   Grouping grouping_;
 };
 
-// Which of the two, by the first bytes; none where DALI's index beside the file agrees with it.
+// Chooses one of the two by the first bytes; neither if DALI's index next to the file agrees with it.
 class Look final : public Opening<FileIndex> {
  public:
   Look(SourceFile file, bool may_be_open) : file_(std::move(file)), may_be_open_(may_be_open) {}
@@ -275,7 +275,7 @@ bool begins_deflated_tar(std::span<const std::byte> head) {
     first.insert(first.end(), piece.begin(), piece.end());
     return first.size() < kTarBlock ? Status() : stopped();
   });
-  (void)status;  // the head may end in the middle of anything
+  (void)status;  // the head may end anywhere
   return is_tar_header(first);
 }
 

@@ -15,7 +15,7 @@ namespace headrace {
 namespace {
 
 constexpr size_t kShown = 40;
-constexpr size_t kNumberAlign = 8;  // of an array, behind a header whose length is a multiple of it
+constexpr size_t kNumberAlign = 8;  // of an array, after a header whose length is a multiple of it
 
 bool is_number(std::string_view suffix) {
   return ends_as(suffix, std::array<std::string_view, 5>{"cls", "cls2", "id", "index", "inx"});
@@ -39,12 +39,12 @@ Result<Tensor> array_of(const Tensor& file, const TensorSpec& wanted, std::strin
   HEADRACE_ASSIGN(Tensor array, read_array(file, suffix));
   const TensorSpec spec = array.view().spec();
   if (spec.dtype != wanted.dtype || spec.shape.rank() != wanted.shape.rank())
-    return corrupt(in_quotes(suffix) + " wants " + shown(wanted) + " as the first sample has, got " +
+    return corrupt(in_quotes(suffix) + ": expected " + shown(wanted) + " as in the first sample, got " +
                    shown(spec));
   return array;
 }
 
-// One member after the other of a sample's bytes.
+// Iterates over the members in a sample's bytes.
 class Members {
  public:
   explicit Members(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -54,15 +54,15 @@ class Members {
     size_t offset = 0, size = 0;  // of its data
     bool is_joined = false;       // its name is not in the bytes, and lives until the next call
   };
-  // Nothing when there are no more. What is no member of a sample is passed over.
+  // Nothing when there are no more. Skips what is not a member of a sample.
   Result<std::optional<Member>> next() {
     while (at_ < bytes_.size()) {
       HEADRACE_ASSIGN(const TarHead head, read_tar_head(bytes_.subspan(at_), bytes_.size() - at_, joined_));
       if (!head.cut.ok()) return head.cut;
       if (head.is_end || head.needed > 0)
-        return corrupt("wants a sample of " + std::to_string(bytes_.size()) +
-                       " bytes as when it was indexed, got the end of the archive at its byte " +
-                       std::to_string(at_));
+        return corrupt("expected a sample of " + std::to_string(bytes_.size()) +
+                       " bytes as when it was indexed, got the end of the archive after " +
+                       std::to_string(at_) + " bytes");
       const size_t data = at_ + head.data;
       at_ += std::min<uint64_t>(head.next(), bytes_.size() - at_);
       const auto name = head.is_file ? sample_name(head.name) : std::nullopt;
@@ -88,10 +88,10 @@ std::string suffixes_of(std::span<const std::byte> bytes) {
 
 std::string advice(const SampleFields& wanted, const std::string& name) {
   if (!wanted.may_be_missing) return "; missing=\"empty\" gives empty bytes";
-  return "; no number or array is empty: decode=False gives bytes for " + in_quotes(name);
+  return "; a number or array cannot be empty: decode=False reads bytes for " + in_quotes(name);
 }
 
-// Where the fields of a sample are in its bytes; of one sample after the other.
+// Positions of a sample's fields in its bytes; used for one sample after the other.
 class Places {
  public:
   explicit Places(const SampleFields& wanted) : wanted_(wanted), places_(wanted.names.size()) {}
@@ -109,7 +109,7 @@ class Places {
       began = true;
       HEADRACE_TRY(take(*member));
     }
-    if (!began) return corrupt("wants members of a sample as when it was indexed, got none");
+    if (!began) return corrupt("expected members of a sample as when it was indexed, got none");
     for (size_t i = 0; i < places_.size(); ++i)
       if (!places_[i].is_there) HEADRACE_TRY(miss(i));
     return {};
@@ -119,7 +119,7 @@ class Places {
   std::string_view text(size_t field) const {
     return {reinterpret_cast<const char*>(bytes(field).data()), places_[field].size};
   }
-  // The key, where the bytes have it in two parts only.
+  // The key, if the bytes only have it in two parts.
   const std::string* joined_key(size_t field) const {
     return is_key_joined_ && wanted_.fields[field].kind == SampleFields::Kind::key ? &key_ : nullptr;
   }
@@ -144,7 +144,7 @@ class Places {
 
   Status take(const Members::Member& member) {
     if (key_ != member.name.key)
-      return corrupt("wants members of the sample " + in_quotes(key_) +
+      return corrupt("expected members of the sample " + in_quotes(key_) +
                      " as when it was indexed, got one of " + in_quotes(member.name.key));
     for (size_t i = 0; i < places_.size(); ++i) {
       if (!is_suffix(member.name.suffix, wanted_.names[i])) continue;
@@ -157,7 +157,7 @@ class Places {
     return {};
   }
 
-  // Empty, where it may be.
+  // A missing field: empty where it may be, else an error.
   Status miss(size_t field) const {
     if (wanted_.may_be_missing && is_text(wanted_.fields[field].spec.dtype)) return {};
     return corrupt("the sample " + in_quotes(key_) + " has no " + in_quotes(wanted_.names[field]) +
@@ -171,8 +171,8 @@ class Places {
   bool is_key_joined_ = false;
 };
 
-// `hold` of a member's bytes gives them in a buffer that its field may share, at a multiple of some number
-// where they are to be kept; or nothing. `may_stay`: large ones in the file, if that is mapped.
+// `hold(bytes, align, may_stay)` gives a member's bytes in a buffer that its field may share, aligned if they
+// are copied; or nothing. `may_stay`: large ones may stay in the file if it is mapped.
 template <class Hold>
 Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t field, Hold&& hold) {
   if (const std::string* key = places.joined_key(field)) return text_tensor(*key);
@@ -181,7 +181,7 @@ Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t
     return read_whole_number(places.text(field), wanted.names[field]);
   const bool is_array = as.kind == SampleFields::Kind::array;
   const std::optional<MappedBytes::Kept> held = hold(places.bytes(field), is_array ? kNumberAlign : 1, false);
-  if (!held) return Status(Code::exhausted, "no memory for " + in_quotes(wanted.names[field]));
+  if (!held) return Status(Code::exhausted, "out of memory for " + in_quotes(wanted.names[field]));
   const Tensor bytes{held->buffer,
                      held->offset(),
                      is_array ? DType::bytes : as.spec.dtype,
@@ -190,7 +190,7 @@ Result<Tensor> value_of(const SampleFields& wanted, const Places& places, size_t
   return is_array ? array_of(bytes, as.spec, wanted.names[field]) : bytes;
 }
 
-// As row n; false where it cannot be.
+// Puts the fields as row n; false if that is not possible.
 template <class Hold> bool put_row(const SampleFields& wanted, const Places& places, size_t n,
                                    std::span<const FieldPlace> to, Hold&& hold) {
   for (size_t i = 0; i < to.size(); ++i) {
@@ -231,8 +231,8 @@ Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix)
   int64_t value = 0;
   const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
-    return corrupt(in_quotes(suffix) + " wants a whole number, got " + Value(text.substr(0, kShown)).dump() +
-                   "; decode=False gives its bytes");
+    return corrupt(in_quotes(suffix) + ": expected an integer, got " + Value(text.substr(0, kShown)).dump() +
+                   "; decode=False reads its bytes");
   return scalar(value);
 }
 
@@ -240,11 +240,11 @@ Result<Tensor> read_array(const Tensor& file, std::string_view suffix) {
   const auto bytes = file.view().bytes();
   const auto header = read_npy_header(bytes);
   if (!header.ok())
-    return header.status().before(in_quotes(suffix) + " ").after("; decode=False gives its bytes");
+    return header.status().before(in_quotes(suffix) + ": ").after("; decode=False reads its bytes");
   const TensorSpec spec{header->dtype, header->shape};
   const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
   if (size != there)
-    return corrupt(in_quotes(suffix) + " wants " + std::to_string(size) + " bytes for " + spec.text() +
+    return corrupt(in_quotes(suffix) + ": expected " + std::to_string(size) + " bytes for " + spec.text() +
                    ", got " + std::to_string(there));
   const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
   if (is_npy_plain(*header) && is_aligned)
@@ -257,12 +257,13 @@ Result<Tensor> read_array(const Tensor& file, std::string_view suffix) {
 Status SampleFields::check() const {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
-    if (name.empty()) return invalid("wants the suffixes of members, got an empty one");
-    if (!seen.insert(name).second) return invalid("wants each field once, got " + in_quotes(name) + " twice");
+    if (name.empty()) return invalid("expected suffixes of members, got an empty one");
+    if (!seen.insert(name).second)
+      return invalid("expected each field once, got " + in_quotes(name) + " twice");
     if (decode && is_pickle(name))
-      return invalid("has the field " + in_quotes(name) +
-                     ", which only unpickling could decode, and that runs code from the file: leave it out "
-                     "with fields=[…], or take its bytes with decode=False");
+      return invalid("the field " + in_quotes(name) +
+                     " can only be decoded by unpickling, which runs code from the file; leave it out with "
+                     "fields=[…] or read its bytes with decode=False");
   }
   return {};
 }
@@ -282,9 +283,9 @@ Status SampleFields::choose(const std::vector<FirstMember>& first) {
     if (field.kind == Kind::array) {
       const auto member = std::ranges::find(first, name, &FirstMember::suffix);
       if (member == first.end() || !member->has_array)
-        return invalid("wants an array of numbers in " + in_quotes(name) +
-                       " of the first sample, which says what all are, got " +
-                       (member == first.end() ? "none" : "something else") + "; decode=False gives bytes");
+        return invalid("expected an array of numbers in " + in_quotes(name) +
+                       " of the first sample, which sets dtype and rank for all, got " +
+                       (member == first.end() ? "none" : "something else") + "; decode=False reads bytes");
       field.spec = member->array;
     }
     fields.push_back(std::move(field));

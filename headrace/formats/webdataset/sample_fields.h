@@ -1,4 +1,4 @@
-// What becomes of a sample's members: `__key__`, whole numbers, texts, arrays, and bytes as they are.
+// A sample's members as fields: `__key__`, integers, strings, arrays, and bytes as they are.
 #pragma once
 #include <span>
 #include <string>
@@ -13,17 +13,17 @@ namespace headrace {
 inline constexpr std::string_view kSampleKey = "__key__";
 
 struct SampleFields {
-  std::vector<std::string> names;  // suffixes in lower case, and kSampleKey where the key is wanted
-  bool decode = true;              // cls is a number, txt a str, npy an array; without, everything is bytes
-  bool may_be_missing = false;     // bytes that are missing are empty; else an error
+  std::vector<std::string> names;  // suffixes in lower case, and kSampleKey if the key is wanted
+  bool decode = true;              // cls is a number, txt a str, npy an array; false: everything is bytes
+  bool may_be_missing = false;     // missing bytes are empty; false: an error
 
-  Status check() const;  // no name twice, none that would have to be unpickled
-  // The fields that the first sample has, unless there are names already, and what its arrays are.
+  Status check() const;  // no name twice, none that would need unpickling
+  // Takes the fields of the first sample, unless names are given, and the dtype and rank of its arrays.
   Status choose(const std::vector<FirstMember>& first);
   Schema schema() const;
-  // The fields of the sample that `record` is. Any thread.
+  // The fields of the sample in `record`. Any thread.
   Status read(const Record& record, std::vector<Tensor>& values) const;
-  // The same of several, as RecordFormat has them.
+  // The same for several samples, see RecordFormat.
   size_t put(const RecordRun& run, std::span<const FieldPlace> to) const;
   size_t put_mapped(std::span<const Text> samples, MappedBytes& mapped, size_t first,
                     std::span<const FieldPlace> to) const;
@@ -33,16 +33,16 @@ struct SampleFields {
     Kind kind = Kind::bytes;
     TensorSpec spec{DType::bytes, {kAny}};
   };
-  std::vector<Field> fields = {};  // by choose(); one a name
+  std::vector<Field> fields = {};  // set by choose(); one per name
 };
 
-// Whether what stands behind its last dot is one of those.
+// Whether the part after its last dot is one of `kinds`.
 bool ends_as(std::string_view suffix, std::span<const std::string_view> kinds);
-// What members of such a suffix are decoded as.
+// What members with this suffix are decoded as.
 SampleFields::Kind member_kind(std::string_view suffix);
 bool is_pickle(std::string_view suffix);
 // The values of members of these kinds; errors name the suffix.
 Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix);
-Result<Tensor> read_array(const Tensor& file, std::string_view suffix);  // shares the bytes where it can
+Result<Tensor> read_array(const Tensor& file, std::string_view suffix);  // shares the bytes where possible
 
 }  // namespace headrace

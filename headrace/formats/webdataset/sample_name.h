@@ -8,14 +8,14 @@
 namespace headrace {
 
 struct MemberName {
-  std::string_view key, suffix;  // the suffix as it is written; it is compared in lower case
+  std::string_view key, suffix;  // the suffix as written; it is compared in lower case
 };
 
 // Nothing when the member belongs to no sample: without a dot, hidden, or below a `__name__` at the top.
 std::optional<MemberName> sample_name(std::string_view member);
 
 std::string lower_suffix(std::string_view suffix);  // ASCII letters only
-// Whether `written` is `lower`, which is in lower case, in any case.
+// Whether `written` in lower case is `lower`.
 bool is_suffix(std::string_view written, std::string_view lower);
 
 }  // namespace headrace

@@ -21,7 +21,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 std::string_view up_to_nul(std::string_view text) { return text.substr(0, text.find('\0')); }
 std::string_view field(std::string_view header, Field f) { return header.substr(f.offset, f.length); }
 
-// Octal digits that a NUL or a blank ends, or, with the first bit set, a big-endian number.
+// Octal digits ended by a NUL or a blank or, with the first bit set, a big-endian number.
 std::optional<uint64_t> number(std::string_view stored) {
   uint64_t out = 0;
   const auto first = static_cast<uint8_t>(stored[0]);
@@ -66,20 +66,20 @@ struct PaxRecord {
   std::string_view key, value;
 };
 
-// The record "LENGTH KEY=VALUE\n" that `text` begins with; it is taken off. LENGTH counts all of it.
+// Takes the record "LENGTH KEY=VALUE\n" off the front of `text`. LENGTH counts all of it.
 Result<PaxRecord> take_pax_record(std::string_view& text) {
   uint64_t length = 0;
   const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   const auto digits = static_cast<size_t>(after - text.data());
   if (error != std::errc() || digits == text.size() || *after != ' ')
-    return corrupt("wants a PAX record that begins with its length and a blank, got something else");
+    return corrupt("expected a PAX record that begins with its length and a blank, got something else");
   if (length > text.size() || length < digits + 2)
-    return corrupt("wants a PAX record inside its header of " + std::to_string(text.size()) +
+    return corrupt("expected a PAX record inside its header of " + std::to_string(text.size()) +
                    " bytes, got a length of " + std::to_string(length));
   const std::string_view record = text.substr(digits + 1, length - digits - 1);
   const size_t equals = record.find('=');
   if (record.back() != '\n' || equals == std::string_view::npos)
-    return corrupt("wants a PAX record of the form KEY=VALUE and a line end at its length of " +
+    return corrupt("expected a PAX record of the form KEY=VALUE with a line end at its length of " +
                    std::to_string(length) + ", got something else");
   text.remove_prefix(length);
   return PaxRecord{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
@@ -94,25 +94,25 @@ class HeadReader {
     while (true) {
       if (at_ == left_) return end();
       if (left_ - at_ < kTarBlock)
-        return cut("wants a header of 512 bytes, only " + std::to_string(left_ - at_) + " bytes are left");
+        return cut("expected a header of 512 bytes, but only " + std::to_string(left_ - at_) +
+                   " bytes are left");
       if (bytes_.size() - at_ < kTarBlock) return needs(at_ + kTarBlock);
       const std::string_view header = bytes_.substr(at_, kTarBlock);
       const uint32_t sum = sum_of(header);
       if (sum == 0) return zeros();
-      if (!is_checksum_right(header, sum))
-        return corrupt("wants a header and its checksum, which do not match");
+      if (!is_checksum_right(header, sum)) return corrupt("a header does not match its checksum");
       const auto size = number(field(header, kSize));
-      if (!size) return corrupt("wants a member's size in octal digits or base 256, got something else");
+      if (!size) return corrupt("expected a member's size in octal digits or base 256, got something else");
       at_ += kTarBlock;
       const char type = header[kType];
       if (type != 'x' && type != 'X' && type != 'g' && type != 'L' && type != 'K')
         return member(header, type, *size);
       if (*size > left_ - at_) return cut_member(*size);
       if (++extensions_ > kMostTarExtensions)
-        return Status(Code::exhausted, "wants at most " + std::to_string(kMostTarExtensions) +
+        return Status(Code::exhausted, "expected at most " + std::to_string(kMostTarExtensions) +
                                            " headers before a member's own, got more");
       if (at_ + *size > kMostTarHead)
-        return Status(Code::exhausted, "wants headers of at most " + std::to_string(kMostTarHead) +
+        return Status(Code::exhausted, "expected headers of at most " + std::to_string(kMostTarHead) +
                                            " bytes before a member, got " + std::to_string(at_ + *size));
       if (bytes_.size() - at_ < *size) return needs(at_ + *size);
       HEADRACE_TRY(take_extension(type, bytes_.substr(at_, *size)));
@@ -128,7 +128,7 @@ class HeadReader {
     return out;
   }
 
-  // A block of zeros is there.
+  // At a block of zeros.
   TarHead zeros() const {
     const bool is_last = left_ - at_ < 2 * kTarBlock;
     if (!is_last && bytes_.size() - at_ < 2 * kTarBlock) return needs(at_ + 2 * kTarBlock);
@@ -139,7 +139,7 @@ class HeadReader {
   }
 
   TarHead end() const {
-    if (announced_) return cut("wants a member after the header that says its name or size, got the end");
+    if (announced_) return cut("expected a member after the header with its name or size, got the end");
     TarHead out;
     out.is_end = true;
     return out;
@@ -153,8 +153,8 @@ class HeadReader {
   }
 
   TarHead cut_member(uint64_t size) const {
-    return cut("wants a member of " + std::to_string(size) + " bytes, only " + std::to_string(left_ - at_) +
-               " are left");
+    return cut("expected a member of " + std::to_string(size) + " bytes, but only " +
+               std::to_string(left_ - at_) + " are left");
   }
 
   Status take_extension(char type, std::string_view text) {
@@ -176,7 +176,7 @@ class HeadReader {
       return {Code::unavailable, "a PAX header gives one " + std::string(record.key) +
                                      " to all members, which is not supported"};
     if (is_path) {
-      if (record.value.find('\0') != std::string_view::npos) return corrupt("wants a name without NUL");
+      if (record.value.find('\0') != std::string_view::npos) return corrupt("expected a name without NUL");
       path_ = record.value;
       return {};
     }
@@ -184,19 +184,19 @@ class HeadReader {
     const char* end = record.value.data() + record.value.size();
     const auto [after, error] = std::from_chars(record.value.data(), end, size);
     if (error != std::errc() || after != end || size > kMostSize)
-      return corrupt("wants a PAX size in decimal digits, got something else");
+      return corrupt("expected a PAX size in decimal digits, got something else");
     size_ = size;
     return {};
   }
 
-  static Status sparse() { return {Code::unavailable, "a sparse member is not supported"}; }
+  static Status sparse() { return {Code::unavailable, "sparse members are not supported"}; }
 
   Result<TarHead> member(std::string_view header, char type, uint64_t size) {
     TarHead out;
     if (type == 'S') return sparse();
     out.name = name(header);
     if (out.name.size() > kMostTarName)
-      return Status(Code::exhausted, "wants a name of at most " + std::to_string(kMostTarName) +
+      return Status(Code::exhausted, "expected a name of at most " + std::to_string(kMostTarName) +
                                          " bytes, got " + std::to_string(out.name.size()));
     const bool is_old_folder = type == '\0' && out.name.ends_with('/');
     const bool has_no_data = (type >= '1' && type <= '6') || is_old_folder;
@@ -214,7 +214,7 @@ class HeadReader {
     if (!path_.empty()) return path_;
     if (!long_name_.empty()) return long_name_;
     const std::string_view name = up_to_nul(field(header, kName));
-    // GNU's own headers, whose magic ends with blanks, have times where ustar has the prefix.
+    // GNU's own headers, whose magic ends with blanks, hold times where ustar has the prefix.
     const std::string_view prefix = up_to_nul(field(header, kPrefix));
     if (prefix.empty() || field(header, kMagic) != std::string_view("ustar\0", 6)) return name;
     joined_.assign(prefix).append("/").append(name);
@@ -226,7 +226,7 @@ class HeadReader {
   std::string& joined_;
   uint64_t at_ = 0;
   int extensions_ = 0;
-  bool announced_ = false;  // a header said something of the member that must follow
+  bool announced_ = false;  // a header described a member that must follow
   std::string_view path_, long_name_;
   std::optional<uint64_t> size_;
 };

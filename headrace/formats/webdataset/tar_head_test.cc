@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // The first member of `tar`, whose bytes are all there; the name is copied.
 struct Seen {
@@ -66,11 +66,13 @@ TEST(TarHead, SizesAboveEightGibibytesAreInBase256) {
   const auto head = read_tar_head(std::as_bytes(std::span(tar)), uint64_t{1} << 40, joined);
   ASSERT_TRUE(head.ok()) << head.status().text();
   EXPECT_EQ(head->size, uint64_t{3} << 32);
-  EXPECT_EQ(seen(tar).error, "wants a member of 12884901888 bytes, only 0 are left");
+  EXPECT_EQ(seen(tar).error, "expected a member of 12884901888 bytes, but only 0 are left");
   tar.replace(124, 12, std::string(12, '\xff'));
-  EXPECT_THAT(seen(with_checksum(tar)).error, HasSubstr("wants a member's size in octal digits or base 256"));
+  EXPECT_THAT(seen(with_checksum(tar)).error,
+              HasSubstr("expected a member's size in octal digits or base 256"));
   tar.replace(124, 12, '\x80' + std::string(11, '\xff'));
-  EXPECT_THAT(seen(with_checksum(tar)).error, HasSubstr("wants a member's size in octal digits or base 256"));
+  EXPECT_THAT(seen(with_checksum(tar)).error,
+              HasSubstr("expected a member's size in octal digits or base 256"));
 }
 
 TEST(TarHead, OldChecksumsSumSignedBytes) {
@@ -104,7 +106,7 @@ TEST(TarHead, TheEndIsAZeroBlockOrTheEndOfTheFile) {
   EXPECT_TRUE(seen("").head.is_end);
   EXPECT_TRUE(seen(std::string(512, '\0')).head.is_end);
   EXPECT_FALSE(seen(std::string(512, '\0')).head.is_closed);
-  const std::string after_name = "wants a member after the header that says its name or size, got the end";
+  const std::string after_name = "expected a member after the header with its name or size, got the end";
   EXPECT_EQ(seen(pax(pax_record("path", "x"))).error, after_name);
   EXPECT_EQ(seen(tar_member("L", "x.jpg", 'L') + tar_end()).error, after_name);
   EXPECT_TRUE(seen(pax(pax_record("comment", "x"), 'g') + tar_end()).head.is_end);
@@ -113,17 +115,17 @@ TEST(TarHead, TheEndIsAZeroBlockOrTheEndOfTheFile) {
 TEST(TarHead, HostileHeadersAreRefused) {
   std::string flipped = tar_member("x.jpg", "");
   flipped[3] ^= 1;
-  EXPECT_EQ(seen(flipped).error, "wants a header and its checksum, which do not match");
+  EXPECT_EQ(seen(flipped).error, "a header does not match its checksum");
   EXPECT_EQ(seen(tar_member("x.jpg", "").substr(0, 511)).error,
-            "wants a header of 512 bytes, only 511 bytes are left");
+            "expected a header of 512 bytes, but only 511 bytes are left");
   EXPECT_EQ(seen(tar_header("x.jpg", 513) + std::string(512, 'x')).error,
-            "wants a member of 513 bytes, only 512 are left");
+            "expected a member of 513 bytes, but only 512 are left");
   EXPECT_EQ(seen(tar_header("p", 1 << 20, 'x') + std::string(512, 'x')).error,
-            "wants a member of 1048576 bytes, only 512 are left");
+            "expected a member of 1048576 bytes, but only 512 are left");
   EXPECT_THAT(seen(pax(pax_record("path", std::string(5000, 'n'))) + tar_member("x", "")).error,
-              HasSubstr("wants a name of at most 4096 bytes, got 5000"));
+              HasSubstr("expected a name of at most 4096 bytes, got 5000"));
   EXPECT_THAT(seen(pax(pax_record("path", std::string("a\0b", 3))) + tar_member("x", "")).error,
-              HasSubstr("wants a name without NUL"));
+              HasSubstr("expected a name without NUL"));
   EXPECT_THAT(seen(pax(pax_record("path", "same"), 'g') + tar_member("x", "")).error,
               HasSubstr("gives one path to all members"));
   EXPECT_THAT(seen(pax(pax_record("GNU.sparse.major", "1")) + tar_member("x", "")).error,
@@ -131,7 +133,7 @@ TEST(TarHead, HostileHeadersAreRefused) {
   EXPECT_THAT(seen(tar_member("x.bin", "", 'S')).error, HasSubstr("sparse"));
   for (const char* size : {"-1", "1x", "9223372036854775808", "99999999999999999999999"})
     EXPECT_THAT(seen(pax(pax_record("size", size)) + tar_member("x", "")).error,
-                HasSubstr("wants a PAX size in decimal digits"))
+                HasSubstr("expected a PAX size in decimal digits"))
         << size;
 }
 
@@ -139,7 +141,8 @@ TEST(TarHead, PaxRecordsThatLieAboutTheirLengthAreRefused) {
   for (const char* records :
        {"path=x.jpg\n", "30 path=x.jpg\n", "13 path=x.jpg\n", "2 path=x.jpg\n", "14 path x.jpg\n",
         "-4 path=x.jpg\n", "99999999999999999999999 path=x.jpg\n", "14", "0 "})
-    EXPECT_THAT(seen(pax(records) + tar_member("x", "")).error, HasSubstr("wants a PAX record")) << records;
+    EXPECT_THAT(seen(pax(records) + tar_member("x", "")).error, HasSubstr("expected a PAX record"))
+        << records;
   EXPECT_EQ(seen(pax("14 path=x.jpg\n") + tar_member("x", "")).name, "x.jpg");
 }
 
@@ -147,7 +150,7 @@ TEST(TarHead, EndlessHeadersAreRefusedBeforeTheyAreRead) {
   std::string joined;
   const std::string tar = tar_header("p", uint64_t{1} << 30, 'x');
   const auto head = read_tar_head(std::as_bytes(std::span(tar)), uint64_t{1} << 40, joined);
-  EXPECT_THAT(std::string(head.status().text()), HasSubstr("wants headers of at most 1048576 bytes"));
+  EXPECT_THAT(std::string(head.status().text()), HasSubstr("expected headers of at most 1048576 bytes"));
 }
 
 TEST(TarHead, SaysHowManyBytesItNeeds) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::byte, 2 * kTarBlock> kZeros{};
 
-// The layout of POSIX.
+// POSIX layout.
 struct Header {
   char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100];
   char magic[8], user[32], group[32], major[8], minor[8], prefix[155], rest[12];
@@ -24,7 +24,7 @@ template <size_t n> void put_octal(char (&field)[n], uint64_t value) {
   for (size_t i = n - 1; i-- > 0; value >>= 3) field[i] = static_cast<char>('0' + (value & 7));
 }
 
-// Nobody's and of no time, so that nothing but names and data decides the bytes.
+// No owner and no time, so that the bytes depend on names and data only.
 Header header_of(std::string_view name, char type, uint64_t size) {
   Header out;
   std::memset(&out, 0, sizeof out);
@@ -43,7 +43,7 @@ Header header_of(std::string_view name, char type, uint64_t size) {
   return out;
 }
 
-// "LENGTH path=NAME\n", the length that of all of it.
+// "LENGTH path=NAME\n", where LENGTH counts all of it.
 std::string pax_path(std::string_view name) {
   const std::string rest = " path=" + std::string(name) + "\n";
   size_t length = rest.size() + 1;

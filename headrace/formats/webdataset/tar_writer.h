@@ -1,5 +1,5 @@
-// Writes a tar member by member: ustar, with a PAX header before what has a long name. The same members give
-// the same bytes. One thread.
+// Writes a tar member by member: ustar, with a PAX header before members with long names. The same members
+// give the same bytes. One thread.
 #pragma once
 #include <memory>
 #include <span>

@@ -13,14 +13,14 @@ inline std::string padded(std::string bytes) {
   return bytes;
 }
 
-// Puts the checksum of its first header right.
+// Sets the checksum of its first header.
 inline std::string with_checksum(std::string tar) {
   tar.replace(148, 8, "        ");
   unsigned sum = 0;
   for (size_t i = 0; i < kTarBlock; ++i) sum += static_cast<unsigned char>(tar[i]);
   char text[9];
   std::snprintf(text, sizeof text, "%06o", sum);
-  return tar.replace(148, 7, text, 7);  // the NUL behind it, too
+  return tar.replace(148, 7, text, 7);  // with the NUL after it
 }
 
 inline std::string tar_header(std::string_view name, uint64_t size, char type = '0',

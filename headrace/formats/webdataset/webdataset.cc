@@ -1,4 +1,4 @@
-// WebDataset's tars: see README.md beside this file.
+// WebDataset tars: see README.md.
 #include <algorithm>
 
 #include "headrace/formats/records/record_files.h"
@@ -17,21 +17,21 @@ int recognise(const Probe& probe) {
   return probe.text().substr(257, 5) == "ustar" ? 95 : 70;  // the oldest tars have a checksum only
 }
 
-// What the walk kept of the first sample may be an old sidecar's, so nothing but its form is believed.
+// What was kept of the first sample may come from an old sidecar, so only its form is trusted.
 Result<std::vector<FirstMember>> first_members(const std::vector<FileIndex>& indexes) {
   const auto filled = std::ranges::find_if(indexes, [](const FileIndex& i) { return !i.records.empty(); });
   if (filled == indexes.end())
-    return invalid("wants samples, members with names like key.jpg and key.cls, got none");
+    return invalid("expected samples, members with names like key.jpg and key.cls, got none");
   return unpack_first_members(filled->extra);
 }
 
-// Leaves the points of compressed files, which record_files() wants.
+// Leaves only the points of compressed files, as record_files() expects.
 void drop_suffixes(FileIndex& index) {
   const size_t end = index.extra.starts_with('\0') ? 0 : index.extra.find(std::string_view("\0\0", 2)) + 1;
   index.extra.erase(0, end + 1);
 }
 
-// Where DALI's wds2idx is told to write, most often.
+// The usual output paths of DALI's wds2idx.
 std::vector<std::string> beside(const std::string& path) {
   const size_t dot = path.rfind('.'), slash = path.rfind('/');
   std::vector<std::string> out{path + ".idx"};
@@ -42,11 +42,11 @@ std::vector<std::string> beside(const std::string& path) {
 
 Result<SampleFields> wanted(const OpenRequest& request) {
   SampleFields out;
-  HEADRACE_ASSIGN(out.names, request.texts("fields"));
+  HEADRACE_ASSIGN(out.names, request.strings("fields"));
   HEADRACE_ASSIGN(out.decode, request.flag("decode", true));
   HEADRACE_ASSIGN(const std::string missing, request.text("missing", "error"));
   if (missing != "error" && missing != "empty")
-    return invalid("missing wants 'error' or 'empty', got '" + missing + "'");
+    return invalid("missing must be 'error' or 'empty', got '" + missing + "'");
   out.may_be_missing = missing == "empty";
   HEADRACE_TRY(out.check());
   return out;
@@ -87,18 +87,28 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "webdataset",
-    .doc = "WebDataset's tars: members that share a name up to its first dot are one sample.",
-    .options =
-        {{"fields", "list[str] | None",
-          "Suffixes to give, and \"__key__\"; the key and those of the first sample when not given.",
-          Value()},
-         {"missing", "str", "A sample without one of the fields: \"error\", or \"empty\" bytes.", "error"},
-         {"decode", "bool",
-          "Give cls, cls2, id, index and inx as numbers, npy as arrays, txt, text, transcript, json and "
-          "jsn as str; without, everything as bytes.",
-          true},
-         {"unfinished", "bool",
-          "Take the whole members of tars that have no end; the last sample may lack fields.", false}},
+    .doc = "WebDataset tars: members with the same name up to the first dot are one sample.",
+    .fields = "the lower-case suffixes of the members: `jpg`, `cls`, `seg.png`; `__key__` (str) is the name "
+              "before the suffix. `cls`, `cls2`, `id`, `index` and `inx` are int64 scalars, `npy` arrays, "
+              "`txt`, `text`, `transcript`, `json` and `jsn` str; everything else is bytes.",
+    .details = {"Samples have random access. Nothing is ever unpickled."},
+    .path = "A tar, plain or gzip, a pattern (`\"train-{000000..000999}.tar\"`), a list of these, or the "
+            "folder of the tars.",
+    .options = {{"fields", "Sequence[str] | None",
+                 "The suffixes to read, and \"__key__\"; the key and the suffixes of the first sample when "
+                 "not given."},
+                {"missing", "Literal[\"error\", \"empty\"]",
+                 "How to read a sample that lacks a field: \"error\", or \"empty\" bytes.", "error"},
+                {"decode", "bool", "False gives bytes also for numbers, arrays and text, and for pickles.",
+                 true},
+                {"unfinished", "bool",
+                 "Read the complete members of tars that are truncated or not closed; their last sample may "
+                 "lack fields.",
+                 false}},
+    .raises = {{"FileNotFoundError", "there is nothing at the path, or a pattern matches no file."},
+               {"ValueError", "a field would have to be unpickled."},
+               {"CorruptSample", "a tar is truncated, or a header is damaged."}},
+    .example = "hr.read_webdataset(\"train-{000..127}.tar\", fields=[\"jpg\", \"cls\"])",
     .recognise = recognise,
     .open = open,
     .takes_files = true,

@@ -11,8 +11,8 @@
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::string text_of(const Tensor& field) {
   if (field.dtype == DType::i64) return std::to_string(*field.view().as<int64_t>());
@@ -33,7 +33,7 @@ Result<SourcePtr> opened(MemoryStore& store, const std::string& tar, const Value
   return open_source(store, "x.tar", "", options);
 }
 
-// What the last sample says that cannot be read: the damage at the end of a tar.
+// The error of the last sample: the damage at the end of a tar.
 std::string damage_of(const std::string& tar, const char* name = "x.tar") {
   MemoryStore store;
   store.add(name, tar);
@@ -65,7 +65,7 @@ TEST(Webdataset, ConsecutiveMembersOfOneKeyAreASample) {
   MemoryStore store;
   const auto source = opened(store, tar);
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "__key__: str, jpg: bytes, cls: i64 (), seg.png: bytes");
+  EXPECT_EQ((*source)->schema().text(), "__key__: str, jpg: bytes, cls: int64 (), seg.png: bytes");
   ASSERT_EQ((*source)->size(), 3u);
   EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("d/a", "A", "7", "S"));
   EXPECT_THAT(sample_of(**source, 1, store), ElementsAre("d/b", "B", "-3", std::string(600, 'T')));
@@ -132,24 +132,25 @@ TEST(Webdataset, AShardsEndClosesASample) {
 TEST(Webdataset, FieldsAreChosenAndDecodedByName) {
   const std::string tar = tar_member("a.jpg", "J") + tar_member("a.cls", "x1") + tar_member("a.pkl", "P") +
                           tar_member("b.jpg", "K") + tar_member("b.cls", "2") + tar_end();
-  EXPECT_THAT(error_of(tar), HasSubstr("webdataset: 'x.tar': has the field 'pkl', which only unpickling"));
+  EXPECT_THAT(error_of(tar),
+              HasSubstr("webdataset: 'x.tar': the field 'pkl' can only be decoded by unpickling"));
   MemoryStore store;
   auto source = opened(store, tar, fields({"cls", "__key__"}));
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "cls: i64 (), __key__: str");
+  EXPECT_EQ((*source)->schema().text(), "cls: int64 (), __key__: str");
   EXPECT_THAT(sample_of(**source, 1, store), ElementsAre("2", "b"));
   EXPECT_THAT(
       sample_of(**source, 0, store),
-      ElementsAre("'cls' wants a whole number, got \"x1\"; decode=False gives its bytes: x.tar, record 0 "
+      ElementsAre("'cls': expected an integer, got \"x1\"; decode=False reads its bytes: x.tar, record 0 "
                   "at byte 0"));
   Value options = fields({"pkl", "cls"});
-  EXPECT_THAT(error_of(tar, options), HasSubstr("has the field 'pkl'"));
+  EXPECT_THAT(error_of(tar, options), HasSubstr("the field 'pkl' can only"));
   options.set("decode", false);
   source = opened(store, tar, options);
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("P", "x1"));
   EXPECT_NE((*source)->fingerprint(), (*opened(store, tar, fields({"cls"})))->fingerprint());
-  EXPECT_THAT(error_of(tar, fields({"jpg", "jpg"})), HasSubstr("wants each field once, got 'jpg' twice"));
+  EXPECT_THAT(error_of(tar, fields({"jpg", "jpg"})), HasSubstr("expected each field once, got 'jpg' twice"));
 }
 
 TEST(Webdataset, ASampleThatLacksAFieldIsAnErrorOrEmpty) {
@@ -169,9 +170,9 @@ TEST(Webdataset, ASampleThatLacksAFieldIsAnErrorOrEmpty) {
   source = opened(store, tar, options);
   EXPECT_THAT(sample_of(**source, 1, store), ElementsAre("b", "", "2"));
   EXPECT_THAT(sample_of(**source, 2, store)[0],
-              HasSubstr("no number or array is empty: decode=False gives bytes for 'cls'"));
+              HasSubstr("a number or array cannot be empty: decode=False reads bytes for 'cls'"));
   options.set("missing", "skip");
-  EXPECT_THAT(error_of(tar, options), HasSubstr("missing wants 'error' or 'empty', got 'skip'"));
+  EXPECT_THAT(error_of(tar, options), HasSubstr("missing must be 'error' or 'empty', got 'skip'"));
 }
 
 TEST(Webdataset, ASuffixThatComesTwiceCostsItsSampleOnly) {
@@ -186,10 +187,9 @@ TEST(Webdataset, ASuffixThatComesTwiceCostsItsSampleOnly) {
 TEST(Webdataset, ABrokenHeaderCostsTheRestOfItsTar) {
   std::string tar = tar_member("a.jpg", "1") + tar_member("b.jpg", "2") + tar_end();
   tar[1024] ^= 1;  // of what may be a's
-  EXPECT_EQ(
-      damage_of(tar),
-      "webdataset: 'x.tar': wants a header and its checksum, which do not match (member 1 at byte 1024) "
-      "(record 0 at byte 0)");
+  EXPECT_EQ(damage_of(tar),
+            "webdataset: 'x.tar': a header does not match its checksum (member 1 at byte 1024) (record 0 at "
+            "byte 0)");
   MemoryStore store;
   store.add("0.tar", tar_member("0.jpg", "0") + tar);
   store.add("1.tar", tar_member("c.jpg", "3") + tar_end());
@@ -199,10 +199,11 @@ TEST(Webdataset, ABrokenHeaderCostsTheRestOfItsTar) {
   EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("0", "0"));
   EXPECT_THAT(sample_of(**source, 1, store)[0], HasSubstr("0.tar, record 1 at byte 1024"));
   EXPECT_THAT(sample_of(**source, 2, store), ElementsAre("c", "3"));
-  // The name of a member that is cut shows that the sample before it has all of its own.
+  // The name of a truncated member shows that the sample before it is complete.
   EXPECT_THAT(
       damage_of(tar_member("a.jpg", "1") + tar_header("b.jpg", 5000) + padded("2")),
-      HasSubstr("wants a member of 5000 bytes, only 512 are left (member 1 at byte 1024): x.tar, record 1"));
+      HasSubstr(
+          "expected a member of 5000 bytes, but only 512 are left (member 1 at byte 1024): x.tar, record 1"));
   EXPECT_THAT(damage_of(tar_member("a.jpg", "1") + tar_header("a.cls", 5000) + padded("2")),
               HasSubstr("(member 1 at byte 1024) (record 0 at byte 0)"));
 }
@@ -214,8 +215,8 @@ TEST(Webdataset, ATarWithoutItsEndWasCut) {
   for (const std::string& end : {std::string(), std::string(512, '\0'), std::string(1023, '\0'),
                                  std::string(512, '\0') + std::string(512, 'x')}) {
     EXPECT_THAT(damage_of(tar + end),
-                HasSubstr("wants two blocks of zeros at the end, got " +
-                          std::string(end.empty() ? "none" : "one") + ": the tar was cut"));
+                HasSubstr("expected two blocks of zeros at the end, got " +
+                          std::string(end.empty() ? "none" : "one") + ": the tar was truncated"));
     MemoryStore store;
     const auto source = opened(store, tar + end, unfinished);
     ASSERT_TRUE(source.ok()) << source.status().text();
@@ -240,7 +241,8 @@ TEST(Webdataset, AHeaderThatBreaksLaterCostsItsSampleOnly) {
   ASSERT_TRUE(source.ok()) << source.status().text();
   tar[1024] ^= 1;
   store.add("x.tar", tar);
-  EXPECT_THAT(sample_of(**source, 1, store)[0], HasSubstr("do not match: x.tar, record 1 at byte 1024"));
+  EXPECT_THAT(sample_of(**source, 1, store)[0],
+              HasSubstr("does not match its checksum: x.tar, record 1 at byte 1024"));
   EXPECT_THAT(sample_of(**source, 2, store), ElementsAre("c", "3"));
   store.add("x.tar", tar_member("a.jpg", "1") + tar_end() + tar_member("c.jpg", "3") + tar_end());
   EXPECT_THAT(sample_of(**source, 1, store)[0],
@@ -271,7 +273,7 @@ TEST(Webdataset, ArraysAndTextsAreDecoded) {
     store.add(name, name[5] == '.' ? deflated(tar, Wrap::gzip) : tar);
     const auto source = open_source(store, name);
     ASSERT_TRUE(source.ok()) << source.status().text();
-    EXPECT_EQ((*source)->schema().text(), "__key__: str, depth.npy: u16 (?, ?), txt: str, json: str");
+    EXPECT_EQ((*source)->schema().text(), "__key__: str, depth.npy: uint16 (?, ?), txt: str, json: str");
     const auto first = *read_sample(**source, 0, store), second = *read_sample(**source, 1, store);
     EXPECT_EQ(first[1].shape, (Shape{2, 3}));
     EXPECT_EQ(first[1].view().as<uint16_t>()[5], 6);
@@ -285,13 +287,14 @@ TEST(Webdataset, ArraysAndTextsAreDecoded) {
     const auto read = [&](uint64_t i) { return read_sample(**source, i, store); };
     EXPECT_TRUE(maps_show_what_is_read(store, **source, 4, 1, read, &num_put));
     EXPECT_EQ(num_put, name[5] == '.' ? 0u : 2u);  // what is inflated is in no map
-    EXPECT_THAT(sample_of(**source, 2, store)[0],
-                HasSubstr("'depth.npy' wants u16 of rank 2 as the first sample has, got u16 of rank 1"));
+    EXPECT_THAT(
+        sample_of(**source, 2, store)[0],
+        HasSubstr("'depth.npy': expected uint16 of rank 2 as in the first sample, got uint16 of rank 1"));
     EXPECT_THAT(sample_of(**source, 3, store)[0],
-                HasSubstr("'depth.npy' wants 162 bytes for u16 (9, 9), got 6"));
+                HasSubstr("'depth.npy': expected 162 bytes for uint16 (9, 9), got 6"));
   }
   EXPECT_THAT(error_of(tar_member("a.npy", npy("'|O'", "False", "(1,)", "pickle")) + tar_end()),
-              HasSubstr("wants an array of numbers in 'npy' of the first sample"));
+              HasSubstr("expected an array of numbers in 'npy' of the first sample"));
 }
 
 TEST(Webdataset, AnIndexOfDaliIsUsedWhenItAgreesAndIgnoredElse) {
@@ -308,12 +311,12 @@ TEST(Webdataset, AnIndexOfDaliIsUsedWhenItAgreesAndIgnoredElse) {
     store.add("x.idx", index);
     const auto source = opened(store, tar);
     ASSERT_TRUE(source.ok()) << source.status().text();
-    EXPECT_EQ((*source)->schema().text(), "__key__: str, jpg: bytes, cls: i64 ()");
+    EXPECT_EQ((*source)->schema().text(), "__key__: str, jpg: bytes, cls: int64 ()");
     ASSERT_EQ((*source)->size(), 2u);
     EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("a", std::string(700, 'A'), "1"));
     EXPECT_THAT(sample_of(**source, 1, store), ElementsAre("b", "B", "2"));
   }
-  // Without the members' headers in order there are no samples to be found but by the index.
+  // The index lists the samples without the headers of the members.
   const auto claimed = read_dali_tar_index("v1.2 2\n" + lines, tar.size());
   ASSERT_TRUE(claimed);
   EXPECT_THAT(claimed->samples, ElementsAre(RecordExtent{0, 2561}, RecordExtent{3072, 2561}));
@@ -332,14 +335,14 @@ TEST(Webdataset, AListOfWidsIsItsShards) {
   EXPECT_EQ((*source)->describe().find("path")->dump(), "\"d/index.json\"");
   store.add("d/far.json", R"({"__kind__": "wids-shard-index-v1", "shardlist": [{"url": "pipe:rm x"}]})");
   EXPECT_THAT(std::string(open_source(store, "d/far.json").status().text()),
-              HasSubstr("'d/far.json': wants shards that are files, got 'pipe:rm x'"));
+              HasSubstr("'d/far.json': expected shards that are files, got 'pipe:rm x'"));
 }
 
 TEST(Webdataset, TooManyHeadersBeforeAMemberAreRefused) {
   std::string tar = tar_member("a.jpg", "1");
   for (int i = 0; i < 17; ++i) tar += pax(pax_record("comment", "c"));
   EXPECT_THAT(error_of(tar + tar_member("b.jpg", "2") + tar_end()),
-              HasSubstr("wants at most 16 headers before a member's own, got more (member 1"));
+              HasSubstr("expected at most 16 headers before a member's own, got more (member 1"));
 }
 
 TEST(Webdataset, HeadersLongerThanAWindowAreRead) {
@@ -357,14 +360,14 @@ TEST(Webdataset, TooManyMembersOfASampleAreRefused) {
   std::string tar;
   for (int i = 0; i < 4097; ++i) tar += tar_member("a." + std::to_string(i), "");
   EXPECT_THAT(error_of(tar),
-              HasSubstr("wants a sample of at most 4096 members, 'a' has more (member 4096 at byte"));
+              HasSubstr("expected a sample of at most 4096 members, but 'a' has more (member 4096 at byte"));
 }
 
 TEST(Webdataset, WhatIsNoneIsNotRecognised) {
-  EXPECT_THAT(error_of("no tar here"), HasSubstr("wants data of a known format"));
-  EXPECT_THAT(error_of(tar_end()), HasSubstr("wants samples, members with names like key.jpg"));
+  EXPECT_THAT(error_of("no tar here"), HasSubstr("expected data of a known format"));
+  EXPECT_THAT(error_of(tar_end()), HasSubstr("expected samples, members with names like key.jpg"));
   EXPECT_THAT(error_of(tar_member("README", "x") + tar_end()),
-              HasSubstr("wants samples, members with names like key.jpg"));
+              HasSubstr("expected samples, members with names like key.jpg"));
   std::string oldest = tar_member("a.jpg", "1") + tar_end();
   oldest.replace(257, 8, std::string(8, '\0'));
   EXPECT_EQ(error_of(with_checksum(oldest)), "");
@@ -393,13 +396,13 @@ TEST(Webdataset, ATarInGzipIsReadAtRandom) {
 TEST(Webdataset, ACutTarInGzipGivesWhatIsBeforeTheCut) {
   const auto error = [](const std::string& tar) { return damage_of(deflated(tar, Wrap::gzip), "x.tar.gz"); };
   const std::string tar = tar_member("a.jpg", std::string(600, 'a')) + tar_member("a.cls", "1");
-  EXPECT_THAT(error(tar), HasSubstr("wants two blocks of zeros at the end, got none"));
+  EXPECT_THAT(error(tar), HasSubstr("expected two blocks of zeros at the end, got none"));
   EXPECT_THAT(error(tar + std::string(512, '\0')),
-              HasSubstr("wants two blocks of zeros at the end, got one"));
+              HasSubstr("expected two blocks of zeros at the end, got one"));
   EXPECT_THAT(error(tar.substr(0, 1600)),
-              HasSubstr("wants a header of 512 bytes, only 64 bytes are left (member 1"));
+              HasSubstr("expected a header of 512 bytes, but only 64 bytes are left (member 1"));
   EXPECT_THAT(error(tar.substr(0, 1000)),
-              HasSubstr("wants 112 more bytes of a member's data, the file ends (member 0"));
+              HasSubstr("expected 112 more bytes of a member's data, but the file ends (member 0"));
   EXPECT_EQ(error(tar + tar_end()), "");
 }
 
@@ -407,7 +410,7 @@ TEST(Webdataset, OtherCompressionsAreRefusedInWords) {
   MemoryStore store;
   store.add("x.tar", "BZh9" + std::string(600, 'z'));
   EXPECT_THAT(std::string(open_source(store, "x.tar", "webdataset").status().text()),
-              HasSubstr("wants a tar, plain, in gzip or zstd, got another compression"));
+              HasSubstr("expected a tar, plain or in gzip or zstd, got another compression"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Writes WebDataset's tars: "Writing" in README.md beside this file.
+// Writes WebDataset tars: see "Writing" in README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kMostMember = uint64_t{1} << 31;  // bytes; a sample of more is not read
-constexpr int64_t kLevel = 6;                        // zlib's own
+constexpr int64_t kLevel = 6;                        // zlib's default
 
 enum class Content : uint8_t { key, bytes, text, number, array };
 
@@ -28,7 +28,7 @@ struct Member {
   std::string suffix;
 };
 
-// What names of fields mean bytes as they are, because somebody calls a member so.
+// Names of fields that are written as they are, because members commonly have such a suffix.
 bool is_bytes_suffix(std::string_view suffix) {
   return ends_as(suffix,
                  std::array<std::string_view, 27>{"jpg",  "jpeg", "png", "webp", "gif", "bmp",  "tif",
@@ -38,7 +38,7 @@ bool is_bytes_suffix(std::string_view suffix) {
          member_kind(suffix) == SampleFields::Kind::number;
 }
 
-// "boxes/xyxy" -> "boxes.xyxy", in lower case: a suffix has no slash, and readers do not tell capitals.
+// "boxes/xyxy" -> "boxes.xyxy", in lower case: a suffix has no slash, and readers ignore case.
 std::string as_suffix(std::string name) {
   std::ranges::replace(name, '/', '.');
   return lower_suffix(name);
@@ -65,7 +65,7 @@ Result<std::vector<Member>> members_of(const WriteRequest& request) {
   const Schema& schema = request.schema;
   const Value* given = request.options.find("suffixes");
   if (given && !given->is_null() && !given->object())
-    return invalid("webdataset: suffixes wants an object of field and suffix, got " + given->dump());
+    return invalid("webdataset: suffixes must be a dict of field to suffix, got " + given->dump());
   std::vector<Member> out;
   std::set<std::string> seen;
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -75,18 +75,18 @@ Result<std::vector<Member>> members_of(const WriteRequest& request) {
       member.suffix = as_suffix(*suffix->text());
     if (member.content == Content::key) {
       if (!is_text(schema.specs[i].dtype))
-        return invalid("webdataset: '__key__' wants str or bytes, got " + schema.specs[i].text());
+        return invalid("webdataset: '__key__' must be str or bytes, got " + schema.specs[i].text());
     } else if (!sample_name("x." + member.suffix) || is_pickle(member.suffix)) {
-      return invalid("webdataset: no member can be called " + in_quotes(member.suffix) + "; suffixes={\"" +
-                     name + "\": …} names another");
+      return invalid("webdataset: " + in_quotes(member.suffix) +
+                     " cannot be a member's suffix; choose another with suffixes={\"" + name + "\": …}");
     } else if (!seen.insert(member.suffix).second) {
-      return invalid("webdataset: two fields would be called " + in_quotes(member.suffix) + "; suffixes={\"" +
-                     name + "\": …} names another");
+      return invalid("webdataset: two fields would have the suffix " + in_quotes(member.suffix) +
+                     "; choose another with suffixes={\"" + name + "\": …}");
     }
     if (member.content == Content::array) HEADRACE_TRY(check_npy(schema.specs[i].dtype).before(name + ": "));
     out.push_back(std::move(member));
   }
-  if (seen.empty()) return invalid("webdataset wants at least one field beside '__key__', got none");
+  if (seen.empty()) return invalid("webdataset: expected at least one field besides '__key__', got none");
   return out;
 }
 
@@ -104,7 +104,7 @@ Result<int64_t> whole(const View& value) {
       out = static_cast<int64_t>(*value.as<T>());
     }
   });
-  if (!fits) return invalid("wants a whole number below 2^63");
+  if (!fits) return invalid("expected an integer below 2^63, got a larger one");
   return out;
 }
 
@@ -118,7 +118,7 @@ class WebdatasetWriter final : public FileWriter {
 
   Status add(const std::vector<Tensor>& fields) override {
     HEADRACE_ASSIGN(std::string key, key_of(fields));
-    HEADRACE_TRY(encode(fields));  // all of it, before anything is written
+    HEADRACE_TRY(encode(fields));  // everything, before anything is written
     read_.assign(1, text_tensor(key));
     for (size_t i = 0; i < fields.size(); ++i) {
       if (members_[i].content == Content::key) continue;
@@ -146,10 +146,10 @@ class WebdatasetWriter final : public FileWriter {
       const auto name = sample_name(member);
       if (!name || name->key != key || key.find('\0') != std::string::npos ||
           key.size() + 256 > kMostTarName || key.starts_with('/'))
-        return invalid("'__key__' wants a name whose last part has no dot, got " + in_quotes(key));
+        return invalid("'__key__': expected a name whose last part has no dot, got " + in_quotes(key));
       if (key == last_)
-        return invalid("'__key__' wants another key than the sample before, got " + in_quotes(key) +
-                       " again");
+        return invalid("'__key__': expected another key than that of the sample before, got " +
+                       in_quotes(key) + " again");
       return key;
     }
     std::string number = std::to_string(count_);
@@ -164,17 +164,17 @@ class WebdatasetWriter final : public FileWriter {
       if (members_[i].content == Content::array) append_npy(fields[i].view(), made_[i]);
       if (members_[i].content == Content::number) {
         auto number = whole(fields[i].view());
-        if (!number.ok()) return number.status().before(in_quotes(schema_.names[i]) + " ");
+        if (!number.ok()) return number.status().before(in_quotes(schema_.names[i]) + ": ");
         made_[i] = std::to_string(*number);
       }
       if (data_of(fields[i], i).size() > kMostMember)
-        return invalid(in_quotes(schema_.names[i]) + " wants at most 2 GiB, got " +
+        return invalid(in_quotes(schema_.names[i]) + ": expected at most 2 GiB, got " +
                        std::to_string(data_of(fields[i], i).size()) + " bytes");
     }
     return {};
   }
 
-  // What readers make of it; what they could not read is refused.
+  // The field as it is read back; an error if it could not be read.
   static Result<Tensor> read_as(const Member& member, const Tensor& field, std::span<const std::byte> data) {
     const Tensor bytes{std::make_shared<BorrowedBuffer>(data, nullptr),
                        0,
@@ -201,15 +201,15 @@ class WebdatasetWriter final : public FileWriter {
 
   const Schema schema_;
   const std::vector<Member> members_;
-  const std::string prefix_;  // of keys that are numbers
+  const std::string prefix_;  // of numbered keys
   TarWriter tar_;
-  std::string last_;  // the key before
+  std::string last_;  // the previous key
   uint64_t count_ = 0;
   std::vector<std::string> made_;  // of the last sample, by field
   std::vector<Tensor> read_;
 };
 
-// Numbers begin again in each shard, so the shard's name stands before them. A dot would end the key.
+// Numbers restart in each shard, so the shard's name precedes them. A dot would end the key.
 std::string key_prefix(const std::string& path) {
   std::string name = name_of(path);
   for (const std::string_view ending : {".gz", ".tgz", ".tar"})
@@ -223,7 +223,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
   const bool is_packed = compression == "gzip";
   if (!is_packed && compression != "none")
-    return invalid("webdataset: compression wants 'none' or 'gzip', got '" + compression + "'");
+    return invalid("webdataset: compression must be 'none' or 'gzip', got '" + compression + "'");
   auto deflater = is_packed ? std::make_unique<Deflater>(DeflateWrap::gzip, kLevel) : nullptr;
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
   return std::make_unique<WebdatasetWriter>(request.schema, std::move(members), key_prefix(request.path),
@@ -232,10 +232,10 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "webdataset",
-    .doc = "WebDataset's tars: a member each field, `image` as jpg, `label` as cls, arrays as npy.",
+    .doc = "WebDataset tars: one member per field, `image` as jpg, `label` as cls, arrays as npy.",
     .ending = ".tar",
     .options = {{"suffixes", "dict[str, str] | None",
-                 "What fields are called in the tar, {\"image\": \"png\"}; by name and type when not given.",
+                 "Suffixes of fields in the tar, as {\"image\": \"png\"}; default: by name and dtype.",
                  Value()},
                 {"compression", "str", "Of whole files: \"none\" or \"gzip\".", "none"}},
     .make = make,

@@ -13,7 +13,7 @@ void fill_elements(const std::string& fill, std::span<std::byte> out) {
   }
   size_t done = std::min(fill.size(), out.size());
   std::memcpy(out.data(), fill.data(), done);
-  while (done < out.size()) {  // twice as much with each copy
+  while (done < out.size()) {  // doubled with each copy
     const size_t more = std::min(done, out.size() - done);
     std::memcpy(out.data() + done, out.data(), more);
     done += more;
@@ -34,7 +34,7 @@ void place_cell(const Box& cell, const Dims& strides, const Box& target, uint64_
     to += (begin - target.origin[i]) * stride;
     stride *= target.size[i];
   }
-  // Axes along which both run on without a gap are one run.
+  // Axes that are contiguous in both are copied as one run.
   size_t loops = rank;
   uint64_t run = element_bytes;
   while (loops > 0 && strides[loops - 1] == run && to_stride[loops - 1] == run) run *= count[--loops];

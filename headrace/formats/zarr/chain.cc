@@ -1,4 +1,4 @@
-// Codecs and filters by their names.
+// Codecs and filters by name.
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -10,7 +10,7 @@ namespace headrace::zarr {
 namespace {
 
 constexpr uint64_t kMostInShard = uint64_t{1} << 26;  // chunks
-constexpr size_t kMostCodecs = 16;                    // one after the other
+constexpr size_t kMostCodecs = 16;                    // in a chain
 
 struct Named {
   std::string name;
@@ -23,7 +23,7 @@ const Value* setting(const Named& codec, std::string_view key) {
 
 Status refused_codec(std::string_view name) {
   return {Code::unavailable,
-          "wants chunks that went through blosc, zstd, gzip, zlib, lz4, crc32c, shuffle, delta, "
+          "expected chunks with the codecs blosc, zstd, gzip, zlib, lz4, crc32c, shuffle, delta, "
           "fixedscaleoffset, transpose or sharding_indexed, got '" +
               std::string(name.substr(0, 60)) + "'"};
 }
@@ -31,29 +31,29 @@ Status refused_codec(std::string_view name) {
 Result<Dims> dims_of(const Value* list, size_t rank, std::string_view what) {
   Dims out;
   if (!list || !list->list() || list->list()->size() != rank)
-    return corrupt("wants " + std::to_string(rank) + " numbers as " + std::string(what));
+    return corrupt("expected " + std::to_string(rank) + " numbers as " + std::string(what));
   for (const Value& dim : *list->list()) {
-    if (!dim.integer() || *dim.integer() < 0) return corrupt("wants " + std::string(what) + " of numbers");
+    if (!dim.integer() || *dim.integer() < 0) return corrupt("expected numbers >= 0 as " + std::string(what));
     out.push_back(static_cast<uint64_t>(*dim.integer()));
   }
   return out;
 }
 
-// "<i2", or "int16" as version 3 has it.
+// "<i2", or "int16" as in version 3.
 Result<DType> number_type(const Value* name) {
   if (name) {
     auto element = element_of_v3(*name);
     if (!element.ok()) element = element_of_v2(*name, nullptr);
     if (element.ok() && !element->is_text() && element->dtype != DType::boolean) return element->dtype;
   }
-  return corrupt("wants a dtype of numbers for a filter, got " + (name ? name->dump() : "none"));
+  return corrupt("expected a numeric dtype for a filter, got " + (name ? name->dump() : "none"));
 }
 
 Result<double> number_setting(const Named& codec, std::string_view key) {
   const Value* value = setting(codec, key);
   if (value && value->real()) return *value->real();
   if (value && value->integer()) return static_cast<double>(*value->integer());
-  return corrupt("wants a number '" + std::string(key) + "' for " + codec.name);
+  return corrupt("expected a number '" + std::string(key) + "' for " + codec.name);
 }
 
 class MakingChain {
@@ -66,18 +66,18 @@ class MakingChain {
 
   Status transpose(const std::vector<size_t>& order) {
     if (has_bytes_ || !out_.filters.empty())
-      return {Code::unavailable, "wants a transpose before all other codecs"};
+      return {Code::unavailable, "expected transpose before all other codecs"};
     std::vector<size_t> made(order.size());
     for (size_t i = 0; i < order.size(); ++i) made[i] = out_.order[order[i]];
     out_.order = std::move(made);
     return {};
   }
 
-  // A filter or a packing; `name` as numcodecs registers it.
+  // Adds a filter or a packing, named as in numcodecs.
   Status add(const Named& codec) {
     using Kind = Packing::Kind;
     if (out_.filters.size() + out_.packings.size() == kMostCodecs)
-      return {Code::exhausted, "wants at most 16 codecs one after the other, got more"};
+      return {Code::exhausted, "expected at most 16 codecs in a chain, got more"};
     static constexpr std::pair<std::string_view, Kind> kPacked[] = {
         {"gzip", Kind::deflate}, {"zlib", Kind::deflate},  {"zstd", Kind::zstd},      {"blosc", Kind::blosc},
         {"lz4", Kind::lz4},      {"crc32c", Kind::crc32c}, {"shuffle", Kind::shuffle}};
@@ -88,7 +88,8 @@ class MakingChain {
         const Value* size = setting(codec, "elementsize");
         packing.element = size && size->integer() ? static_cast<size_t>(*size->integer()) : 4;
         if (packing.element < 1 || packing.element > 256)
-          return corrupt("wants shuffle of 1 to 256 bytes, got " + std::to_string(packing.element));
+          return corrupt("expected shuffle with an element size of 1 to 256 bytes, got " +
+                         std::to_string(packing.element));
       }
       out_.packings.push_back(packing);
       has_bytes_ = true;
@@ -98,11 +99,11 @@ class MakingChain {
     return refused_codec(codec.name);
   }
 
-  // Version 3 says when arrays become bytes.
+  // In version 3 a codec states where arrays become bytes.
   Status bytes(const Named& codec) {
     if (const Value* endian = setting(codec, "endian"); endian && !endian->is_null()) {
       if (!endian->text() || (*endian->text() != "little" && *endian->text() != "big"))
-        return corrupt("wants an endian of \"little\" or \"big\", got " + endian->dump().substr(0, 40));
+        return corrupt("expected an endian of \"little\" or \"big\", got " + endian->dump().substr(0, 40));
       out_.is_big_endian = *endian->text() == "big";
     }
     return become_bytes();
@@ -115,22 +116,22 @@ class MakingChain {
     for (size_t i = 0; i < made.chunk.size(); ++i) {
       const uint64_t whole = chunk_[out_.order[i]];
       if (made.chunk[i] == 0 || whole % made.chunk[i] != 0)
-        return corrupt("wants shards of whole chunks, got " + std::to_string(whole) + " and " +
+        return corrupt("expected shards of whole chunks, got " + std::to_string(whole) + " and " +
                        std::to_string(made.chunk[i]) + " along an axis");
     }
     if (product(chunk_) / std::max<uint64_t>(product(made.chunk), 1) > kMostInShard)
-      return {Code::exhausted, "wants shards of at most 67,108,864 chunks, got more"};
+      return {Code::exhausted, "expected shards of at most 67,108,864 chunks, got more"};
     const Value* at = setting(codec, "index_location");
     if (at && (!at->text() || (*at->text() != "start" && *at->text() != "end")))
-      return corrupt("wants an index_location of \"start\" or \"end\"");
+      return corrupt("expected an index_location of \"start\" or \"end\"");
     made.index_at_end = !at || *at->text() == "end";
     HEADRACE_TRY(read_index_codecs(setting(codec, "index_codecs"), made));
     const Value* inner = setting(codec, "codecs");
-    if (!inner) return corrupt("wants codecs for sharding_indexed");
+    if (!inner) return corrupt("expected codecs for sharding_indexed");
     auto chain = chain_of_v3(*inner, element_, made.chunk);
     if (!chain.ok()) return chain.status().before("in a shard: ");
     if (chain->sharding && chain->sharding->inner->sharding)
-      return {Code::unavailable, "wants shards in shards at most, got deeper ones"};
+      return {Code::unavailable, "expected at most one level of shards in shards, got more"};
     made.inner = std::make_shared<const Chain>(*std::move(chain));
     out_.sharding = std::make_shared<const Sharding>(std::move(made));
     return {};
@@ -138,7 +139,7 @@ class MakingChain {
 
   Status texts(std::string_view name) {
     if (element_.form != Form::runs || (element_.dtype == DType::str) != (name == "vlen-utf8"))
-      return corrupt("wants texts for " + std::string(name));
+      return corrupt("expected strings or bytes of variable length for " + std::string(name));
     return become_bytes();
   }
 
@@ -148,14 +149,14 @@ class MakingChain {
 
  private:
   Status become_bytes() {
-    if (has_bytes_) return corrupt("wants one codec that makes bytes, got two");
+    if (has_bytes_) return corrupt("expected one codec from array to bytes, got two");
     has_bytes_ = true;
     return {};
   }
 
   Status add_filter(const Named& codec) {
     if (has_bytes_ || element_.is_text())
-      return {Code::unavailable, "wants '" + codec.name + "' of numbers, before other codecs"};
+      return {Code::unavailable, "expected '" + codec.name + "' on numbers, before other codecs"};
     NumberFilter filter;
     HEADRACE_ASSIGN(filter.plain, number_type(setting(codec, "dtype")));
     filter.stored = filter.plain;
@@ -163,13 +164,13 @@ class MakingChain {
       HEADRACE_ASSIGN(filter.stored, number_type(astype));
     }
     if (filter.plain != type_)
-      return corrupt("wants a filter of " + std::string(dtype_name(type_)) + ", got one of " +
+      return corrupt("expected a filter for " + std::string(dtype_name(type_)) + ", got one for " +
                      std::string(dtype_name(filter.plain)));
     if (codec.name == "fixedscaleoffset") {
       filter.kind = NumberFilter::Kind::scale_offset;
       HEADRACE_ASSIGN(filter.scale, number_setting(codec, "scale"));
       HEADRACE_ASSIGN(filter.offset, number_setting(codec, "offset"));
-      if (filter.scale == 0) return corrupt("wants a scale other than 0");
+      if (filter.scale == 0) return corrupt("expected a scale other than 0");
     }
     type_ = filter.stored;
     out_.filters.push_back(filter);
@@ -185,16 +186,18 @@ class MakingChain {
   bool has_bytes_ = false;
 };
 
-// {"name": …, "configuration": …}, or the name alone.
+// {"name": …, "configuration": …}, or only the name.
 Result<Named> named_v3(const Value& codec) {
   const Value* name = codec.object() ? codec.find("name") : &codec;
-  if (!name || !name->text()) return corrupt("wants a codec with a name, got " + codec.dump().substr(0, 80));
+  if (!name || !name->text())
+    return corrupt("expected a codec with a name, got " + codec.dump().substr(0, 80));
   return Named{*name->text(), codec.object() ? codec.find("configuration") : nullptr};
 }
 
-// The index has a size that is known before it is read: bytes, with or without a checksum.
+// The size of the index must be known before it is read: bytes, with or without a checksum.
 Status MakingChain::read_index_codecs(const Value* codecs, Sharding& out) {
-  if (!codecs || !codecs->list() || codecs->list()->empty()) return corrupt("wants index_codecs");
+  if (!codecs || !codecs->list() || codecs->list()->empty())
+    return corrupt("expected index_codecs, got none");
   for (size_t i = 0; i < codecs->list()->size(); ++i) {
     HEADRACE_ASSIGN(const Named codec, named_v3((*codecs->list())[i]));
     if (i == 0 && codec.name == "bytes") {
@@ -203,8 +206,8 @@ Status MakingChain::read_index_codecs(const Value* codecs, Sharding& out) {
     } else if (i == 1 && codec.name == "crc32c") {
       out.index_has_checksum = true;
     } else {
-      return {Code::unavailable,
-              "wants shards whose index is bytes and crc32c, got '" + codec.name.substr(0, 60) + "'"};
+      return {Code::unavailable, "expected shards with the index codecs bytes and crc32c, got '" +
+                                     codec.name.substr(0, 60) + "'"};
     }
   }
   return {};
@@ -220,7 +223,7 @@ Result<std::vector<size_t>> order_of(const Named& codec, size_t rank) {
   HEADRACE_ASSIGN(const Dims dims, dims_of(order, rank, "the order of transpose"));
   for (const uint64_t dim : dims) {
     if (dim >= rank || std::ranges::find(out, dim) != out.end())
-      return corrupt("wants each axis once in the order of transpose");
+      return corrupt("expected each axis once in the order of transpose");
     out.push_back(static_cast<size_t>(dim));
   }
   return out;
@@ -248,11 +251,11 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
   }
   const auto named = [](const Value& codec) -> Result<Named> {
     const Value* id = codec.find("id");
-    if (!id || !id->text()) return corrupt("wants a codec with an id, got " + codec.dump().substr(0, 80));
+    if (!id || !id->text()) return corrupt("expected a codec with an id, got " + codec.dump().substr(0, 80));
     return Named{*id->text(), &codec};
   };
   bool is_big_endian = element.is_big_endian;
-  if (!filters.is_null() && !filters.list()) return corrupt("wants a list of filters");
+  if (!filters.is_null() && !filters.list()) return corrupt("expected a list of filters");
   if (filters.list())
     for (size_t i = 0; i < filters.list()->size(); ++i) {
       HEADRACE_ASSIGN(const Named codec, named((*filters.list())[i]));
@@ -261,12 +264,13 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
         continue;
       }
       HEADRACE_TRY(making.add(codec));
-      if (making.has_bytes()) continue;  // numbers still: stored as the filter's last type says
+      if (making.has_bytes()) continue;  // still numbers: stored in the byte order of the filter's last type
       const Value* type = setting(codec, "astype");
       if (!type || !type->text()) type = setting(codec, "dtype");
       is_big_endian = type && type->text() && type->text()->starts_with('>');
     }
-  if (element.form == Form::runs && !making.has_bytes()) return corrupt("wants a filter that makes bytes");
+  if (element.form == Form::runs && !making.has_bytes())
+    return corrupt("expected a filter from array to bytes, got none");
   if (!compressor.is_null()) {
     HEADRACE_ASSIGN(const Named codec, named(compressor));
     if (codec.name == "delta" || codec.name == "fixedscaleoffset") return refused_codec(codec.name);
@@ -278,7 +282,7 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
 }
 
 Result<Chain> chain_of_v3(const Value& codecs, const Element& element, const Dims& chunk) {
-  if (!codecs.list()) return corrupt("wants a list of codecs, got " + codecs.dump().substr(0, 80));
+  if (!codecs.list()) return corrupt("expected a list of codecs, got " + codecs.dump().substr(0, 80));
   MakingChain making(element, chunk);
   for (const Value& one : *codecs.list()) {
     HEADRACE_ASSIGN(Named codec, named_v3(one));
@@ -296,13 +300,13 @@ Result<Chain> chain_of_v3(const Value& codecs, const Element& element, const Dim
     } else {
       const bool is_filter = codec.name == "delta" || codec.name == "fixedscaleoffset";
       if (!is_filter && !making.has_bytes()) {
-        const auto made = MakingChain(element, chunk).add(codec);  // is it known at all?
-        return made.ok() ? corrupt("wants the codec bytes before '" + codec.name + "'") : made;
+        const auto made = MakingChain(element, chunk).add(codec);  // reports unknown codecs
+        return made.ok() ? corrupt("expected the codec bytes before '" + codec.name + "'") : made;
       }
       HEADRACE_TRY(making.add(codec));
     }
   }
-  if (!making.has_bytes()) return corrupt("wants a codec that makes bytes, got none");
+  if (!making.has_bytes()) return corrupt("expected a codec from array to bytes, got none");
   return std::move(making).finish();
 }
 

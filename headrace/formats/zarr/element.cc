@@ -14,7 +14,7 @@
 namespace headrace::zarr {
 namespace {
 
-constexpr uint64_t kMostText = uint64_t{1} << 30;  // bytes of a padded text
+constexpr uint64_t kMostText = uint64_t{1} << 30;  // bytes of a padded string
 
 struct NamedType {
   std::string_view v2, v3;
@@ -30,19 +30,20 @@ constexpr NamedType kTypes[] = {
 Status refused_type(const Value& type, std::string_view hint = "") {
   std::string name = type.dump();
   if (name.size() > 80) name.resize(80);
-  return {Code::unavailable, "wants an array of numbers, bools or texts, got " + name + std::string(hint)};
+  return {Code::unavailable,
+          "expected an array of numbers, bools or strings, got " + name + std::string(hint)};
 }
 
 Result<Element> padded(Form form, uint64_t bytes, bool is_big_endian) {
-  if (bytes == 0) return corrupt("wants texts of at least one byte, got a length of 0");
-  if (bytes > kMostText) return Status(Code::exhausted, "wants texts of at most 1 GiB");
+  if (bytes == 0) return corrupt("expected strings of at least one byte, got a length of 0");
+  if (bytes > kMostText) return Status(Code::exhausted, "expected strings of at most 1 GiB");
   return Element{form, form == Form::utf32 ? DType::str : DType::bytes, bytes, is_big_endian};
 }
 
-// A number for each text: what a real number, an integer or a word of JSON stands for.
+// A fill value of type T from a JSON number, bool or word ("NaN").
 template <class T> Result<T> number_of(const Value& fill) {
   const auto refused = [&] {
-    return corrupt("wants a fill_value of its data type, got " + fill.dump().substr(0, 80));
+    return corrupt("expected a fill_value of its data type, got " + fill.dump().substr(0, 80));
   };
   if constexpr (std::is_same_v<T, bool>) {
     if (const bool* b = fill.boolean()) return *b;
@@ -54,7 +55,7 @@ template <class T> Result<T> number_of(const Value& fill) {
     if (const bool* b = fill.boolean()) return static_cast<T>(*b);
     const int64_t* i = fill.integer();
     if (!i) return refused();
-    if constexpr (sizeof(T) == 8) return static_cast<T>(*i);  // above 2^63 the value wrapped
+    if constexpr (sizeof(T) == 8) return static_cast<T>(*i);  // above 2^63 the value has wrapped
     if (*i < static_cast<int64_t>(std::numeric_limits<T>::min()) ||
         *i > static_cast<int64_t>(std::numeric_limits<T>::max()))
       return refused();
@@ -80,7 +81,7 @@ template <class T> Result<T> number_of(const Value& fill) {
   }
 }
 
-// "0x7fc00000": the bits of a float, the first digit the highest.
+// "0x7fc00000": the bits of a float, most significant digit first.
 std::optional<std::string> from_hex(std::string_view text, size_t bytes) {
   if (!text.starts_with("0x") || text.size() != 2 + 2 * bytes) return std::nullopt;
   uint64_t bits = 0;
@@ -97,15 +98,15 @@ Result<std::string> text_fill(const Element& element, const Value& fill) {
   if (const Value::List* list = fill.list()) {
     for (const Value& byte : *list) {
       if (!byte.integer() || *byte.integer() < 0 || *byte.integer() > 255)
-        return corrupt("wants a fill_value of bytes, got " + byte.dump().substr(0, 80));
+        return corrupt("expected a fill_value of bytes, got " + byte.dump().substr(0, 80));
       bytes += static_cast<char>(*byte.integer());
     }
   } else if (text) {
     const auto decoded = from_base64(*text);
-    if (!decoded) return corrupt("wants a fill_value in base64, got '" + text->substr(0, 80) + "'");
+    if (!decoded) return corrupt("expected a fill_value in base64, got '" + text->substr(0, 80) + "'");
     bytes = *decoded;
   } else {
-    return corrupt("wants a fill_value of its data type, got " + fill.dump().substr(0, 80));
+    return corrupt("expected a fill_value of its data type, got " + fill.dump().substr(0, 80));
   }
   if (element.form == Form::padded_bytes) bytes.resize(bytes.find_last_not_of('\0') + 1);
   return bytes;
@@ -125,13 +126,14 @@ void append_utf8(uint32_t point, std::string& out) {
 
 Result<Element> element_of_v2(const Value& dtype, const DType* objects) {
   const std::string* text = dtype.text();
-  if (!text) return refused_type(dtype, ", records; write each of their fields as an array");
+  if (!text) return refused_type(dtype, " (records); write each of their fields as an array");
   const std::string_view name = *text;
   if (name.size() < 2 || std::string_view("<>|").find(name[0]) == std::string_view::npos)
     return refused_type(dtype);
   const bool is_big_endian = name[0] == '>';
   if (name.substr(1) == "O") {
-    if (!objects) return refused_type(dtype, ", objects; of these only vlen-utf8 and vlen-bytes are read");
+    if (!objects)
+      return refused_type(dtype, " (objects); of these, only vlen-utf8 and vlen-bytes are supported");
     return Element{Form::runs, *objects, 0, false};
   }
   if (name[1] == 'S' || name[1] == 'U') {
@@ -146,8 +148,8 @@ Result<Element> element_of_v2(const Value& dtype, const DType* objects) {
     if (!type.v2.empty() && name.substr(1) == type.v2)
       return Element{Form::numbers, type.dtype, size_of(type.dtype), is_big_endian};
   const char kind = name[1];
-  return refused_type(dtype, kind == 'M' || kind == 'm' ? "; write x.view('i8')"
-                             : kind == 'c' ? "; write x.view(x.real.dtype), in which each number is two"
+  return refused_type(dtype, kind == 'M' || kind == 'm' ? "; write x.view('i8') instead"
+                             : kind == 'c' ? "; write x.view(x.real.dtype) instead, with two numbers for each"
                                            : "");
 }
 
@@ -165,7 +167,7 @@ Result<Element> element_of_v3(const Value& data_type) {
     const Value* configuration = data_type.find("configuration");
     const Value* length = configuration ? configuration->find("length_bytes") : nullptr;
     if (!length || !length->integer() || *length->integer() < 0 || (is_utf32 && *length->integer() % 4 != 0))
-      return corrupt("wants a length_bytes for " + *text);
+      return corrupt("expected a length_bytes for " + *text);
     return padded(is_utf32 ? Form::utf32 : Form::padded_bytes, static_cast<uint64_t>(*length->integer()),
                   false);
   }
@@ -194,7 +196,7 @@ Status append_utf32(std::span<const std::byte> value, std::string& out) {
   for (size_t i = 0; i < count; ++i) {
     const uint32_t point = point_at(i);
     if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-      return corrupt("wants characters of Unicode, got " + std::to_string(point));
+      return corrupt("expected Unicode characters, got " + std::to_string(point));
     append_utf8(point, out);
   }
   return {};

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kNode = "zarr.json", kArray2 = ".zarray", kGroup2 = ".zgroup",
                            kAttributes2 = ".zattrs", kAll2 = ".zmetadata", kN5 = "attributes.json";
 constexpr size_t kMostNodes = 100'000;
-constexpr size_t kMostJson = size_t{64} << 20;  // bytes of a file of metadata
+constexpr size_t kMostJson = size_t{64} << 20;  // bytes of a metadata file
 
 // Names are sorted by their bytes.
 std::optional<uint64_t> find_name(const Names& files, std::string_view name) {
@@ -27,7 +27,7 @@ std::optional<uint64_t> find_name(const Names& files, std::string_view name) {
   return begin < files.size() && files[begin] == name ? std::optional<uint64_t>(begin) : std::nullopt;
 }
 
-// The folder of a file of this name; nothing for other files.
+// The folder of a file with this name; nullopt for other files.
 std::optional<std::string_view> folder_of(std::string_view file, std::string_view name) {
   if (file == name) return std::string_view();
   if (file.size() <= name.size() || !file.ends_with(name) || file[file.size() - name.size() - 1] != '/')
@@ -44,7 +44,7 @@ bool is_digits(std::string_view text) {
 Result<Value> parse_node(std::string_view text) {
   if (text.size() > kMostJson)
     return Status(Code::exhausted,
-                  "wants metadata of at most 64 MiB, got " + std::to_string(text.size()) + " bytes");
+                  "expected metadata of at most 64 MiB, got " + std::to_string(text.size()) + " bytes");
   return parse_json(text);
 }
 
@@ -55,10 +55,9 @@ std::string without_slash(std::string path) {
 }
 
 Status n5() {
-  return {
-      Code::unavailable,
-      "wants a Zarr store, got one of N5, which is not read; zarr.convenience.copy() of zarr-python 2 makes "
-      "a Zarr store of it"};
+  return {Code::unavailable,
+          "expected a Zarr store, got an N5 store, which is not supported; zarr.convenience.copy() of "
+          "zarr-python 2 converts it to Zarr"};
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ int looks_like_store(const Names& files) {
     if (find_name(files, name)) return 96;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string_view file = files[i];
-    if (!file.ends_with('n') && !file.ends_with('y') && !file.ends_with('p')) continue;  // of a million
+    if (!file.ends_with('n') && !file.ends_with('y') && !file.ends_with('p')) continue;  // fast rejection
     for (const std::string_view name : {kNode, kArray2, kGroup2})
       if (folder_of(file, name)) return 60;
   }
@@ -102,7 +101,7 @@ Result<Step<Hierarchy>> OpenHierarchy::advance(std::span<const BufferPtr> bytes)
     ask_nodes();
     return ask(std::move(wanted_));
   }
-  if (bytes.size() != wanted_.size()) return internal_error("wants as many buffers as extents");
+  if (bytes.size() != wanted_.size()) return internal_error("expected as many buffers as extents");
   const std::vector<Wanted> wanted = std::exchange(wanted_, {});
   for (size_t i = 0; i < wanted.size(); ++i) {
     const std::string_view text(reinterpret_cast<const char*>(bytes[i]->data()), bytes[i]->size());
@@ -113,7 +112,7 @@ Result<Step<Hierarchy>> OpenHierarchy::advance(std::span<const BufferPtr> bytes)
       HEADRACE_TRY(take(wanted[i], *json).before(in_file()));
       continue;
     }
-    if (wanted[i].kind == Kind::attributes_v2) continue;  // for people: not needed
+    if (wanted[i].kind == Kind::attributes_v2) continue;  // not needed for reading
     Status status = json.status().before(in_file());
     if (wanted[i].path.empty()) return status;
     out_.arrays.push_back({});
@@ -126,9 +125,9 @@ Result<Step<Hierarchy>> OpenHierarchy::advance(std::span<const BufferPtr> bytes)
 Result<Step<Hierarchy>> OpenHierarchy::ask(std::vector<Wanted> wanted) {
   wanted_ = std::move(wanted);
   if (wanted_.empty())
-    return invalid("wants a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
+    return invalid("expected a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
   if (wanted_.size() > kMostNodes)
-    return Status(Code::exhausted, "wants at most 100,000 groups and arrays, got " +
+    return Status(Code::exhausted, "expected at most 100,000 groups and arrays, got " +
                                        std::to_string(wanted_.size()) +
                                        "; zarr.consolidate_metadata() writes them into one file");
   std::vector<Extent> out;
@@ -136,7 +135,8 @@ Result<Step<Hierarchy>> OpenHierarchy::ask(std::vector<Wanted> wanted) {
   return Step<Hierarchy>(std::move(out));
 }
 
-// Every array and group, but for a root that was read already. Of both versions in a folder the newer counts.
+// Requests every array and group except a root that was already read. In a folder with both versions, the
+// newer counts.
 void OpenHierarchy::ask_nodes() {
   using Kind = Wanted::Kind;
   const bool has_root = is_asked_for_all_;
@@ -161,14 +161,15 @@ Status OpenHierarchy::take(const Wanted& wanted, const Value& json) {
   switch (wanted.kind) {
     case Wanted::Kind::n5: {
       const bool is_n5 = json.find("n5") || (json.find("dimensions") && json.find("blockSize"));
-      return is_n5 ? n5() : invalid("wants a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
+      return is_n5 ? n5()
+                   : invalid("expected a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
     }
     case Wanted::Kind::array_v2: out_.arrays.push_back(array_of_v2(wanted.path, json)); return {};
     case Wanted::Kind::attributes_v2: out_.attributes[wanted.path] = json; return {};
     case Wanted::Kind::v3: break;
     case Wanted::Kind::all_v2: {
       const Value* all = json.find("metadata");
-      if (!all || !all->object()) return corrupt("wants an object 'metadata', got none");
+      if (!all || !all->object()) return corrupt("expected an object 'metadata', got none");
       for (const auto& [name, node] : *all->object()) {
         if (const auto array = folder_of(name, kArray2))
           out_.arrays.push_back(array_of_v2(std::string(*array), node));
@@ -181,7 +182,7 @@ Status OpenHierarchy::take(const Wanted& wanted, const Value& json) {
   if (!wanted.path.empty() || is_asked_for_all_) return {};
   const Value* type = json.find("node_type");
   if (type && *type == Value("array")) return {};
-  if (!type || *type != Value("group")) return corrupt("wants a node_type of \"array\" or \"group\"");
+  if (!type || *type != Value("group")) return corrupt("expected a node_type of \"array\" or \"group\"");
   const Value* consolidated = json.find("consolidated_metadata");
   const Value* all = consolidated ? consolidated->find("metadata") : nullptr;
   if (all && all->object()) {

@@ -1,5 +1,4 @@
-// The groups and arrays of a store: which of its files say what there is, and what they say. Pure; any
-// thread.
+// The groups and arrays of a store, from its metadata files. Pure; any thread.
 #pragma once
 #include <map>
 #include <span>
@@ -15,20 +14,20 @@ namespace headrace::zarr {
 struct Hierarchy {
   std::vector<Array> arrays;                             // by path
   std::map<std::string, Value, std::less<>> attributes;  // of groups, and of an array that is the root
-  std::string texts_hash;                                // of all that was read
+  std::string texts_hash;                                // of all metadata that was read
 
   const Array* find(std::string_view path) const;
   bool is_array() const { return arrays.size() == 1 && arrays[0].path.empty(); }
 };
 
-// A file of a store, as it can be pasted.
+// The full path of a file of a store.
 std::string path_in_store(const std::string& root, std::string_view file);
 
-// How sure it is that a folder with these files is a store: 0 to 100; and whether it looks like one of N5.
+// Confidence that a folder with these files is a Zarr store: 0 to 100; and whether it looks like an N5 store.
 int looks_like_store(const Names& files);
 bool looks_like_n5(const Names& files);
 
-// Reads first what stands at the root, which may hold all of it, then what else there is.
+// First reads the metadata at the root, which may be consolidated, then any other nodes.
 class OpenHierarchy final : public Opening<Hierarchy> {
  public:
   OpenHierarchy(std::string root, const Names& files) : root_(std::move(root)), files_(files) {}

@@ -6,9 +6,9 @@ namespace headrace::zarr {
 namespace {
 
 constexpr size_t kMostNested = 128;
-constexpr size_t kMostValues = 3'000'000;  // each takes some hundred bytes, of two in the text
+constexpr size_t kMostValues = 3'000'000;  // each takes some hundred bytes; in the text as few as two
 
-// Value::parse looks for a key among all before it, which objects of many keys make slow.
+// Value::parse compares each key with all earlier ones, which is slow for objects with many keys.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return add(Value()); }
@@ -27,7 +27,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
-    if (status.ok()) status = corrupt("wants JSON, which ends at byte " + std::to_string(position));
+    if (status.ok()) status = corrupt("invalid JSON at byte " + std::to_string(position));
     return false;
   }
 
@@ -43,7 +43,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool open(bool is_object) {
     if (levels_.size() == kMostNested) {
-      status = corrupt("wants JSON nested at most 128 deep, got more");
+      status = corrupt("expected JSON nested at most 128 deep, got more");
       return false;
     }
     levels_.push_back({is_object});
@@ -56,7 +56,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool add(Value made) {
     if (++count_ > kMostValues) {
-      status = {Code::exhausted, "wants JSON of at most 3,000,000 values, got more"};
+      status = {Code::exhausted, "expected JSON of at most 3,000,000 values, got more"};
       return false;
     }
     if (levels_.empty())
@@ -72,7 +72,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
   size_t count_ = 0;
 };
 
-// With quotes around what JSON has no word for.
+// Quotes Python's number words that are not JSON.
 std::string with_words_as_texts(std::string_view text) {
   constexpr std::string_view words[] = {"NaN", "Infinity", "-Infinity"};
   std::string out;
@@ -106,7 +106,7 @@ Result<Value> parse_json(std::string_view text) {
   const std::string plain = with_words_as_texts(text);
   Builder builder;
   if (!nlohmann::json::sax_parse(plain.begin(), plain.end(), &builder))
-    return builder.status.ok() ? corrupt("wants JSON, got something else") : std::move(builder.status);
+    return builder.status.ok() ? corrupt("expected JSON, got something else") : std::move(builder.status);
   return std::move(builder.value);
 }
 

@@ -1,5 +1,4 @@
-// JSON as Python's module of that name writes it: NaN, Infinity and -Infinity may stand where numbers do.
-// Pure; any thread.
+// JSON as Python's json module writes it: with NaN, Infinity and -Infinity as numbers. Pure; any thread.
 #pragma once
 #include <string_view>
 
@@ -7,8 +6,8 @@
 
 namespace headrace::zarr {
 
-// In time linear in the text, whatever it holds; depth at most 128, values at most three million. These three
-// words become texts.
+// In time linear in the text, whatever its content; depth at most 128, at most three million values. These
+// three words become strings.
 Result<Value> parse_json(std::string_view text);
 
 }  // namespace headrace::zarr

@@ -16,17 +16,16 @@
 namespace headrace::zarr {
 namespace {
 
-constexpr uint64_t kChunkBytes = 64 << 10;            // about so many are a chunk,
-constexpr uint64_t kShardBytes = uint64_t{64} << 20;  // and a shard
+constexpr uint64_t kChunkBytes = 64 << 10;            // approximate size of a chunk,
+constexpr uint64_t kShardBytes = uint64_t{64} << 20;  // and of a shard
 constexpr uint64_t kMostShardChunks = 1024;
-constexpr uint64_t kMostWritten = uint64_t{2} << 30;  // bytes of a row,
-constexpr uint64_t kMostChunk = uint64_t{256}
-                                << 20;       // and of a chunk of several: what readers unpack as well
-constexpr uint64_t kCollected = 4 << 20;     // bytes of texts, before it is said how many a chunk has,
-constexpr uint64_t kMostTextRows = 4 << 10;  // which is no more, so that texts of 64 KiB always fit,
-constexpr uint64_t kMostChosen = uint64_t{128} << 20;  // even were all as long as the longest
+constexpr uint64_t kMostWritten = uint64_t{2} << 30;   // bytes of a row,
+constexpr uint64_t kMostChunk = uint64_t{256} << 20;   // and of a chunk of several rows: the limit of readers
+constexpr uint64_t kCollected = 4 << 20;               // bytes of strings before chunk_rows_ is chosen,
+constexpr uint64_t kMostTextRows = 4 << 10;            // at most this, so that strings of 64 KiB always fit,
+constexpr uint64_t kMostChosen = uint64_t{128} << 20;  // and at most this even if all were the longest
 
-// Calls `each` with the texts of `collected`, where each follows its length, in turn.
+// Calls `each` with each string of `collected`, where each follows its length.
 template <class Each> Status for_each_text(std::string_view collected, Each each) {
   while (!collected.empty()) {
     uint32_t length = 0;
@@ -37,8 +36,8 @@ template <class Each> Status for_each_text(std::string_view collected, Each each
   return {};
 }
 
-// How many of such texts a chunk should have: by their mean, but so that no chunk of these is much larger
-// than others, be it that short ones come first; and that none can become too large of texts like the
+// Rows per chunk for such strings: by their mean, but so that no chunk of them is much larger than others,
+// for instance when short ones come first, and so that no chunk becomes too large with strings like the
 // longest.
 uint64_t text_chunk_rows(std::string_view collected, uint64_t count) {
   std::vector<uint64_t> sizes;
@@ -95,15 +94,16 @@ Value fill_value(DType dtype) {
 
 Status NewArray::check(const TensorSpec& spec, const NewOptions& options) {
   if (v3_name(spec.dtype).empty())
-    return invalid("zarr has no " + std::string(dtype_name(spec.dtype)) + "; cast it");
+    return invalid("zarr has no data type for " + std::string(dtype_name(spec.dtype)) +
+                   "; cast it to another dtype");
   if (is_text(spec.dtype)) return {};
   if (!spec.shape.is_static())
-    return invalid("zarr wants arrays of one shape, got " + spec.text() +
-                   "; resize or pad them, or write Arrow or HDF5, which hold others");
+    return invalid("zarr arrays need a fixed shape, got " + spec.text() +
+                   "; resize or pad them, or write Arrow or HDF5, which support varying shapes");
   if (spec.size_bytes() > kMostWritten)
-    return invalid("zarr wants rows of at most 2 GiB, got " + std::to_string(spec.size_bytes()) + " bytes");
+    return invalid("zarr rows can have at most 2 GiB, got " + std::to_string(spec.size_bytes()) + " bytes");
   if (options.chunk_rows > 1 && saturating_mul(options.chunk_rows, spec.size_bytes()) > kMostChunk)
-    return invalid("zarr wants chunks of at most 256 MiB, which are " +
+    return invalid("zarr chunks can have at most 256 MiB, which is " +
                    std::to_string(std::max<uint64_t>(kMostChunk / spec.size_bytes(), 1)) +
                    " rows, got rows_per_chunk=" + std::to_string(options.chunk_rows));
   return {};
@@ -122,13 +122,13 @@ Status NewArray::check_value(const View& value) const {
   if (!is_text(value.dtype)) return {};
   const uint64_t size = value.size_bytes() + sizeof(uint32_t);
   if (size >= kMostWritten - sizeof(uint32_t))
-    return invalid("zarr wants texts of less than 2 GiB, got " + std::to_string(value.size_bytes()) +
+    return invalid("zarr strings must be smaller than 2 GiB, got " + std::to_string(value.size_bytes()) +
                    " bytes in row " + std::to_string(rows_));
   if (chunk_rows_ <= 1 || waiting_.size() + size <= kMostChunk) return {};
-  return invalid("zarr wants chunks of at most 256 MiB, got " + std::to_string(waiting_.size() + size) +
-                 " bytes with row " + std::to_string(rows_) +
-                 "; rows_per_chunk=" + std::to_string(std::max<uint64_t>(kMostChosen / size, 1)) +
-                 ", say, instead of " + std::to_string(chunk_rows_) + " makes them smaller");
+  return invalid("zarr chunks can have at most 256 MiB, got " + std::to_string(waiting_.size() + size) +
+                 " bytes with row " + std::to_string(rows_) + "; instead of " + std::to_string(chunk_rows_) +
+                 " set rows_per_chunk=" + std::to_string(std::max<uint64_t>(kMostChosen / size, 1)) +
+                 " or so");
 }
 
 Status NewArray::add(const View& value) {
@@ -144,7 +144,7 @@ Status NewArray::add_row(std::string_view bytes) {
   return waiting_rows_ == chunk_rows_ ? end_chunk() : Status();
 }
 
-// Once there is a number of rows it stays: a grid is regular, and the first texts may be unlike all others.
+// The number of rows is final: a grid is regular, even if the first strings are unlike all others.
 Status NewArray::choose_chunk_rows() {
   const std::string collected = std::exchange(waiting_, {});
   const uint64_t count = std::exchange(waiting_rows_, 0);
@@ -182,7 +182,7 @@ Status NewArray::end_chunk() {
     shard_chunks_ = std::max<uint64_t>(options_.shard_rows / chunk_rows_, 1);
   else if (shard_chunks_ == 0)
     shard_chunks_ = chunks_of_shard(saturating_mul(chunk_rows_, row_bytes_));
-  // The last one is as long as the others.
+  // The last chunk has the full size.
   if (is_text(spec_.dtype)) {
     std::string count;
     append_u32(chunk_rows_, count);

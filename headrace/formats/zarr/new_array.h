@@ -1,4 +1,4 @@
-// An array in the making: its shards as files, chunk by chunk, and its metadata. One thread.
+// An array being written: its shards as files, chunk by chunk, and its metadata. One thread.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,20 +15,20 @@ enum class NewPacking : uint8_t { none, zstd, gzip };
 struct NewOptions {
   NewPacking packing = NewPacking::zstd;
   int level = 0;
-  uint64_t chunk_rows = 0, shard_rows = 0;  // 0: as many as are sensible
+  uint64_t chunk_rows = 0, shard_rows = 0;  // 0: chosen automatically
 };
 
 class NewArray {
  public:
-  // An error where such fields cannot be written.
+  // An error if such a field cannot be written.
   static Status check(const TensorSpec& spec, const NewOptions& options);
-  // `folder`: of the array, which is there.
+  // `folder`: of the array; must exist.
   NewArray(std::string folder, const TensorSpec& spec, const NewOptions& options);
 
-  Status check_value(const View& value) const;  // before add(), which takes memory
+  Status check_value(const View& value) const;  // before add(), which allocates memory
   Status add(const View& value);
-  Status finish();         // all is with the system
-  Value metadata() const;  // of zarr.json; once it is finished
+  Status finish();         // passes all data to the system
+  Value metadata() const;  // for zarr.json; after finish()
 
  private:
   Status add_row(std::string_view bytes);
@@ -42,13 +42,13 @@ class NewArray {
   TensorSpec spec_;
   NewOptions options_;
   uint64_t row_bytes_ = 0;
-  uint64_t chunk_rows_ = 0, shard_chunks_ = 0;  // 0: not known yet
+  uint64_t chunk_rows_ = 0, shard_chunks_ = 0;  // 0: not chosen yet
   uint64_t rows_ = 0, waiting_rows_ = 0, shards_ = 0;
-  std::string waiting_;  // rows of the next chunk; the first texts, while it is not known how many that are
+  std::string waiting_;  // rows of the next chunk; the first strings until chunk_rows_ is chosen
   struct Chunk {
     uint64_t offset = 0, length = 0;
   };
-  std::vector<Chunk> chunks_;  // of the shard
+  std::vector<Chunk> chunks_;  // of the current shard
   std::unique_ptr<AppendedFile> shard_;
 };
 

@@ -27,7 +27,7 @@ void swap_elements(std::span<std::byte> bytes, size_t each) {
 
 namespace {
 
-// What arithmetic is done in: of floats of 16 bits in 32.
+// Values for arithmetic: 16-bit floats are widened to 32 bits.
 template <class T> double number_at(const std::byte* at) {
   if constexpr (std::is_same_v<T, half_t>)
     return f16_to_f32(load<half_t>(at).bits);
@@ -43,7 +43,7 @@ template <class T> T from_number(double value) {
     return bfloat_t{f32_to_bf16(static_cast<float>(value))};
   else if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(value);
-  else {  // as a processor would: what does not fit is any number, but no trap
+  else {  // out-of-range values become arbitrary numbers, without a trap
     if (!(value > -9.2e18 && value < 1.8e19)) return T{};
     return value < 0 ? static_cast<T>(static_cast<int64_t>(value))
                      : static_cast<T>(static_cast<uint64_t>(value));
@@ -52,7 +52,7 @@ template <class T> T from_number(double value) {
 
 template <class Stored, class Plain> void undo_delta(const std::byte* in, size_t count, std::byte* out) {
   if constexpr (std::is_integral_v<Stored> && std::is_integral_v<Plain>) {
-    uint64_t sum = 0;  // what is beyond the type's bits falls off
+    uint64_t sum = 0;  // wraps around
     for (size_t i = 0; i < count; ++i) {
       sum += static_cast<uint64_t>(load<Stored>(in + i * sizeof(Stored)));
       const auto value = static_cast<Plain>(sum);

@@ -1,5 +1,4 @@
-// Numbers of a chunk: their other byte order, and the filters they went through. Pure; any bytes may be
-// given; any thread.
+// Numbers of a chunk: byte swapping, and undoing filters. Pure; accepts any bytes; any thread.
 #pragma once
 #include <span>
 
@@ -7,10 +6,10 @@
 
 namespace headrace::zarr {
 
-// Of elements of 2, 4 or 8 bytes; others stay.
+// Swaps elements of 2, 4 or 8 bytes; others are unchanged.
 void swap_elements(std::span<std::byte> bytes, size_t each);
 
-// REQUIRES: `in` holds `count` of what the filter stores, and `out` has room for as many of what it is given.
+// REQUIRES: `in` has `count` elements of filter.stored, and `out` has room for `count` of filter.plain.
 void undo_filter(const NumberFilter& filter, const std::byte* in, size_t count, std::byte* out);
 
 }  // namespace headrace::zarr

@@ -17,10 +17,11 @@ using Bytes = std::span<const std::byte>;
 using Kind = Packing::Kind;
 
 constexpr size_t kBloscHead = 16;
-constexpr uint64_t kMostAdded = 64 << 10;  // bytes that a packing adds to what it cannot make smaller
+constexpr uint64_t kMostAdded = 64 << 10;  // bytes that a packing may add to incompressible data
 
 Result<uint64_t> lz4_size(Bytes packed) {
-  if (packed.size() < 4) return corrupt("lz4: wants a size in 4 bytes, got " + std::to_string(packed.size()));
+  if (packed.size() < 4)
+    return corrupt("lz4: expected a size of 4 bytes, got " + std::to_string(packed.size()));
   return load<uint32_t>(packed);
 }
 
@@ -34,18 +35,18 @@ Status unpack_into(Kind kind, Bytes packed, std::span<std::byte> out) {
   }
   HEADRACE_ASSIGN(const uint64_t size, lz4_size(packed));
   if (size != out.size())
-    return corrupt("lz4: wants " + std::to_string(out.size()) + " bytes, got " + std::to_string(size));
+    return corrupt("lz4: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(size));
   return unpack(Packed::lz4, packed.subspan(4), out);
 }
 
 Status check_size(uint64_t packed, uint64_t unpacked, uint64_t most) {
   HEADRACE_TRY(check_unpacked_size(packed, unpacked));
   if (unpacked <= most) return {};
-  return corrupt("wants at most " + std::to_string(most) + " bytes between two codecs, got " +
+  return corrupt("expected at most " + std::to_string(most) + " bytes between two codecs, got " +
                  std::to_string(unpacked));
 }
 
-// Where the size stands nowhere: piece by piece, for as long as it may be.
+// For streams without a stated size: piece by piece, up to the limit.
 Result<BufferPtr> unpack_stream(Kind kind, Bytes packed, uint64_t most) {
   std::string out;
   const auto take = [&](Bytes piece) -> Status {
@@ -70,7 +71,7 @@ Result<BufferPtr> unpack_stream(Kind kind, Bytes packed, uint64_t most) {
     if (left.empty() && step.made < piece.size()) break;
     if (step.used == 0 && step.made == 0) break;
   }
-  if (!is_whole) return corrupt("zstd: wants whole frames, got a part of one");
+  if (!is_whole) return corrupt("zstd: expected whole frames, got a partial one");
   return buffer_of(std::move(out));
 }
 
@@ -79,7 +80,7 @@ Result<BufferPtr> unpack_any(Kind kind, Bytes packed, uint64_t most) {
   if (kind == Kind::lz4) {
     HEADRACE_ASSIGN(size, lz4_size(packed));
   } else if (kind == Kind::blosc) {
-    if (packed.size() < kBloscHead) return corrupt("blosc: wants a head of 16 bytes");
+    if (packed.size() < kBloscHead) return corrupt("blosc: expected a header of 16 bytes");
     size = load<uint32_t>(packed, 4);
   } else if (const auto stated = kind == Kind::zstd ? zstd_unpacked_size(packed) : std::nullopt) {
     size = *stated;
@@ -150,15 +151,15 @@ Result<BufferPtr> Unpacking::undone(const Packing& packing, Bytes bytes, uint64_
 }
 
 Status wrong_chunk_size(uint64_t wanted, uint64_t got) {
-  return corrupt("wants a chunk of " + std::to_string(wanted) + " bytes, got " + std::to_string(got));
+  return corrupt("expected a chunk of " + std::to_string(wanted) + " bytes, got " + std::to_string(got));
 }
 
 Result<Bytes> without_crc32c(Bytes bytes) {
-  if (bytes.size() < 4) return corrupt("crc32c: wants 4 bytes, got " + std::to_string(bytes.size()));
+  if (bytes.size() < 4) return corrupt("crc32c: expected 4 bytes, got " + std::to_string(bytes.size()));
   const Bytes data = bytes.first(bytes.size() - 4);
   const uint32_t stated = load<uint32_t>(bytes, data.size()), made = crc32c(data);
   if (stated != made)
-    return corrupt("crc32c: wants " + std::to_string(stated) + ", got " + std::to_string(made));
+    return corrupt("crc32c: expected " + std::to_string(stated) + ", got " + std::to_string(made));
   return data;
 }
 

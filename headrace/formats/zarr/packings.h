@@ -1,5 +1,5 @@
-// From bytes to bytes: a chunk's compressions, checksums and shuffles, undone one by one. Pure; any bytes may
-// be given.
+// From bytes to bytes: undoes a chunk's compressions, checksums and shuffles one by one. Pure; accepts any
+// bytes.
 #pragma once
 #include <span>
 #include <vector>
@@ -13,20 +13,21 @@ inline constexpr uint64_t kAnySize = ~uint64_t{0};
 
 class Unpacking {
  public:
-  // `plain`: the size of what the first was given; kAnySize where nobody knows.
+  // `plain`: the size of the input of the first; kAnySize if unknown.
   Unpacking(std::span<const Packing> packings, uint64_t plain);
 
-  // All of them; straight into `out` where it is the last that unpacks. Else what they gave.
+  // Undoes all of them, directly into `out` if the last step decompresses. Otherwise returns the resulting
+  // bytes.
   Result<std::span<const std::byte>> run(std::span<const std::byte> bytes, std::span<std::byte> out,
                                          bool* is_in_out);
-  const BufferPtr& held() const { return held_; }  // what run() gave lies in; null: in what it was given
+  const BufferPtr& held() const { return held_; }  // owns run()'s result; null: it is in the input
 
  private:
   Result<BufferPtr> undone(const Packing& packing, std::span<const std::byte> bytes, uint64_t size) const;
 
   std::span<const Packing> packings_;
-  std::vector<uint64_t> sizes_;  // of what each was given
-  uint64_t most_ = kAnySize;     // bytes that anything in between may have
+  std::vector<uint64_t> sizes_;  // of the input of each
+  uint64_t most_ = kAnySize;     // largest size of an intermediate result
   BufferPtr held_;
 };
 

@@ -10,8 +10,8 @@
 namespace headrace::zarr {
 namespace {
 
-// Bytes that codecs may add to a chunk which they cannot make smaller. Many chunks that lie in one place of a
-// shard would else be more than the shard.
+// Bytes that codecs may add to an incompressible chunk. With a larger limit, many chunks that share bytes
+// of a shard could take more than the shard.
 constexpr uint64_t kMostAddedInShard = 4 << 10;
 
 }  // namespace
@@ -56,7 +56,7 @@ Result<std::vector<Extent>> ReadRows::advance(std::span<const BufferPtr> bytes) 
   return std::vector<Extent>();
 }
 
-// Those that have a file. Coordinates run over the grid as the digits of a counter.
+// Finds the cells that have a file. Coordinates are counted up over the grid like digits.
 void ReadRows::find_cells() {
   const Array& array = field_.array;
   const Dims& cell = array.cell();
@@ -118,12 +118,12 @@ Status ReadRows::place_in_shard(Cell& cell, const BufferPtr& index) {
     return {};
   }
   if (length > kMostChunkBytes || cell.begin > kNoChunk - length)
-    return named(cell, corrupt("wants a chunk inside its shard, got " + std::to_string(length) +
+    return named(cell, corrupt("expected a chunk inside its shard, got " + std::to_string(length) +
                                " bytes at " + std::to_string(cell.begin)));
   const Array& array = field_.array;
   const uint64_t most = saturating_add(saturating_mul(array.cell_bytes(), 2), kMostAddedInShard);
   if (!array.element.is_text() && !array.cell_chain().sharding && length > most)
-    return named(cell, corrupt("wants a chunk of at most " + std::to_string(most) +
+    return named(cell, corrupt("expected a chunk of at most " + std::to_string(most) +
                                " bytes in its shard, got " + std::to_string(length)));
   cell.end = cell.begin + length;
   return {};
@@ -163,20 +163,20 @@ std::vector<Extent> ReadRows::ask_cells() {
 }
 
 Status ReadRows::take_cells(std::span<const BufferPtr> bytes) {
-  if (bytes.size() != cells_.size()) return internal_error("wants as many buffers as chunks");
+  if (bytes.size() != cells_.size()) return internal_error("expected as many buffers as chunks");
   out_.first = rows_.begin;
   if (field_.array.element.is_text()) return take_texts(bytes);
   return is_plain() ? take_plain(bytes) : take_numbers(bytes);
 }
 
-// The rows are the bytes, where they lie in one file.
+// If the rows are in one file, they are its bytes.
 Status ReadRows::take_plain(std::span<const BufferPtr> bytes) {
   const Array& array = field_.array;
   const uint64_t row = array.row_bytes();
-  for (size_t i = 0; i < cells_.size(); ++i) {  // of a shard's chunk nobody has asked for all
+  for (size_t i = 0; i < cells_.size(); ++i) {  // chunks of a shard were not read whole, so check their size
     const uint64_t length = cells_[i].end - cells_[i].begin;
     if (cells_[i].end != kToEnd && length != array.cell_bytes())
-      return named(cells_[i], corrupt("wants a chunk of " + std::to_string(array.cell_bytes()) +
+      return named(cells_[i], corrupt("expected a chunk of " + std::to_string(array.cell_bytes()) +
                                       " bytes, got " + std::to_string(length)));
   }
   if (cells_.size() == 1 && all_ == 1) {
@@ -217,13 +217,13 @@ Status ReadRows::take_numbers(std::span<const BufferPtr> bytes) {
   const Chain& chain = array.cell_chain();
   const Dims& cell = array.cell();
   const uint64_t row = array.row_bytes(), cell_bytes = array.cell_bytes();
-  for (size_t i = 0; i < cells_.size(); ++i)  // before memory is taken for them
+  for (size_t i = 0; i < cells_.size(); ++i)  // before memory is allocated for them
     if (chain.is_plain(array.element) && bytes[i]->size() != cell_bytes)
-      return named(cells_[i], corrupt("wants a chunk of " + std::to_string(cell_bytes) + " bytes, got " +
+      return named(cells_[i], corrupt("expected a chunk of " + std::to_string(cell_bytes) + " bytes, got " +
                                       std::to_string(bytes[i]->size())));
     else
       HEADRACE_TRY(named(cells_[i], check_unpacked_size(bytes[i]->size(), cell_bytes)));
-  const bool is_direct = array.cells_are_rows();  // whole chunks, one behind the other
+  const bool is_direct = array.cells_are_rows();  // whole chunks, contiguous
   const uint64_t begin = is_direct ? rows_.begin / cell[0] * cell[0] : rows_.begin;
   const uint64_t size = is_direct ? all_ * cell_bytes : rows_.size() * row;
   uint64_t packed = 0;

@@ -1,4 +1,4 @@
-// Rows of one array on their way from the chunks they lie in. One caller.
+// Reads rows of one array from its chunks. One caller.
 #pragma once
 #include <vector>
 
@@ -9,24 +9,24 @@
 
 namespace headrace::zarr {
 
-// Rows that are there. Immutable; any thread.
+// Rows in memory. Immutable; any thread.
 struct Rows {
   BufferPtr numbers = nullptr;    // or
-  std::vector<Texts> texts = {};  // of each chunk
-  uint64_t first = 0;             // the row that comes first here
-  uint64_t rows_each = 1;         // of texts, in a chunk
-  size_t held = 0;                // bytes beside those that were read
+  std::vector<Texts> texts = {};  // one per chunk
+  uint64_t first = 0;             // number of the first row
+  uint64_t rows_each = 1;         // rows per chunk of strings
+  size_t held = 0;                // bytes in addition to those that were read
 
-  Tensor row(const Field& field, uint64_t row) const;  // REQUIRES: it is here
+  Tensor row(const Field& field, uint64_t row) const;  // REQUIRES: `row` is in memory
   static Rows kept(const Field& field) { return {field.kept}; }
 };
 
-// Asks for indexes of shards where they are not in memory, then for chunks.
+// Requests shard indexes that are not in memory, then chunks.
 class ReadRows {
  public:
   ReadRows(const Field& field, RowRange rows) : field_(field), rows_(rows) {}
 
-  // What it needs next; nothing: it is done. `bytes` answer what it said before.
+  // The next extents; empty when done. `bytes`: those of the previous extents.
   Result<std::vector<Extent>> advance(std::span<const BufferPtr> bytes);
   Rows finish() && { return std::move(out_); }
 
@@ -34,7 +34,7 @@ class ReadRows {
   struct Cell {
     Dims at;                           // coordinates in the grid of cells
     size_t chunk = 0;                  // in field_.chunks
-    uint64_t in_shard = 0;             // which of the shard's
+    uint64_t in_shard = 0;             // ordinal in the shard
     uint64_t begin = 0, end = kToEnd;  // bytes of the file
   };
 
@@ -48,15 +48,15 @@ class ReadRows {
   Status take_texts(std::span<const BufferPtr> bytes);
   Status take_numbers(std::span<const BufferPtr> bytes);
   Status named(const Cell& cell, Status status) const;
-  RowRange rows_of(const Cell& cell) const;  // of those that are wanted
+  RowRange rows_of(const Cell& cell) const;  // the requested ones
   bool is_plain() const;
 
   const Field& field_;
   RowRange rows_;
   enum class Stage : uint8_t { start, indexes, cells, done } stage_ = Stage::start;
-  uint64_t all_ = 0;  // cells of these rows, with those that are not there
+  uint64_t all_ = 0;  // cells of these rows, including missing ones
   std::vector<Cell> cells_;
-  std::vector<size_t> asked_;  // chunks whose indexes are asked for, sorted
+  std::vector<size_t> asked_;  // chunks whose indexes were requested, sorted
   Rows out_;
 };
 

@@ -10,12 +10,12 @@
 namespace headrace::zarr {
 namespace {
 
-constexpr uint64_t kPart = 16 << 10;                  // rows of about so many bytes are read at once
+constexpr uint64_t kPart = 16 << 10;                  // rows of about this many bytes are read at once
 constexpr uint64_t kMostBlock = uint64_t{256} << 20;  // bytes of a block of more than one row
-constexpr uint64_t kMostCells = 1 << 16;              // of an array in a block,
-constexpr uint64_t kMostCellsOfRow = 1 << 18;         // and of a row, all arrays together
+constexpr uint64_t kMostCells = 1 << 16;              // per array and block,
+constexpr uint64_t kMostCellsOfRow = 1 << 18;         // and per row over all arrays
 constexpr size_t kMostFields = 10'000;
-constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes; of a row, of all fields
+constexpr uint64_t kKeptRow = 16, kMostKept = uint64_t{64} << 20;  // bytes; per row, of all fields
 constexpr size_t kMostKeptFiles = 4096;
 constexpr uint64_t kMostRows = uint64_t{1} << 62;
 constexpr int kSureStore = 90;
@@ -42,7 +42,7 @@ std::string joined_path(std::string_view folder, std::string_view name) {
   return std::string(folder).append("/").append(name);
 }
 
-// The arrays below a folder, which stand together: a folder of many stores looks at each array once.
+// The arrays below a folder, which are adjacent: a folder of many stores visits each array once.
 std::span<const Array> arrays_below(std::span<const Array> arrays, std::string_view folder) {
   if (folder.empty()) return arrays;
   const std::string begin = std::string(folder) + '/', end = std::string(folder) + char('/' + 1);
@@ -52,7 +52,7 @@ std::span<const Array> arrays_below(std::span<const Array> arrays, std::string_v
   return {first, last};
 }
 
-// What follows the folder in a path that lies below it.
+// The rest of a path below the folder; nullopt for other paths.
 std::optional<std::string_view> path_below(std::string_view folder, std::string_view path) {
   if (folder.empty()) return path;
   if (path.size() <= folder.size() || !path.starts_with(folder) || path[folder.size()] != '/')
@@ -60,7 +60,7 @@ std::optional<std::string_view> path_below(std::string_view folder, std::string_
   return path.substr(folder.size() + 1);
 }
 
-// One store of a hierarchy: which of its arrays are the fields.
+// Selects the fields among the arrays of one store of a hierarchy.
 class ChoosingArrays {
  public:
   ChoosingArrays(const Hierarchy& hierarchy, std::string store)
@@ -71,7 +71,7 @@ class ChoosingArrays {
       constexpr std::string_view kOnly = "array";
       if (!group.empty()) return invalid("is an array, and has no group '" + group + "'");
       if (!names.empty() && (names.size() > 1 || names[0] != kOnly))
-        return invalid("is one array, 'array', got fields=[…] of others");
+        return invalid("is a single array, 'array', got other names in fields=[…]");
       HEADRACE_TRY(add(*only, kOnly));
     } else {
       if (group.empty() && names.empty()) names = written_fields();
@@ -101,10 +101,10 @@ class ChoosingArrays {
     if (all.empty()) return invalid("has no arrays with rows");
     if (all.contains("")) return std::string();
     if (all.size() == 1) return *all.begin();
-    return invalid("has arrays in several groups (" + listed_names(all) + "); name one with group=");
+    return invalid("has arrays in several groups (" + listed_names(all) + "); select one with group=");
   }
 
-  // The fields in the order in which our writer was given them, if they are still there.
+  // The fields stored by our writer, if all of them still exist.
   std::vector<std::string> written_fields() const {
     const auto at = hierarchy_.attributes.find(store_);
     const Value* about = at == hierarchy_.attributes.end() ? nullptr : at->second.find("headrace");
@@ -144,20 +144,22 @@ class ChoosingArrays {
     std::vector<Field>& fields = out_.fields;
     const std::string quoted = "'" + std::string(name) + "'";
     if (!array.refusal.ok())
-      return Status(array.refusal).before(quoted + ": ").after("; fields=[…] names those to read");
-    if (array.shape.empty()) return invalid("wants an array with rows, " + quoted + " is a single value");
-    if (!names_.emplace(name).second) return invalid("wants each field once, got " + quoted + " twice");
+      return Status(array.refusal).before(quoted + ": ").after("; select the fields to read with fields=[…]");
+    if (array.shape.empty())
+      return invalid("expected an array with rows, but " + quoted + " is a single value");
+    if (!names_.emplace(name).second) return invalid("expected each field once, got " + quoted + " twice");
     cells_ = saturating_add(cells_, array.cells_across());
     if (cells_ > kMostCellsOfRow)
       return {Code::exhausted,
-              "wants rows of at most 262,144 chunks, got more; fields=[…] names arrays to read"};
+              "expected rows of at most 262,144 chunks, got more; select arrays with fields=[…]"};
     if (fields.size() == kMostFields)
       return {Code::exhausted,
-              "wants at most 10,000 arrays as fields, got more; fields=[…] names those to read"};
+              "expected at most 10,000 arrays as fields, got more; select those to read with fields=[…]"};
     if (!fields.empty() && array.rows() != fields[0].array.rows())
-      return invalid("wants arrays of one length, got '" + fields[0].name + "' of " +
+      return invalid("expected arrays of the same length, got '" + fields[0].name + "' of " +
                      std::to_string(fields[0].array.rows()) + " rows and " + quoted + " of " +
-                     std::to_string(array.rows()) + " rows; fields=[…] names those that belong together");
+                     std::to_string(array.rows()) +
+                     " rows; select those that belong together with fields=[…]");
     Field& made = fields.emplace_back();
     made.name = name, made.array = array;
     return {};
@@ -166,11 +168,11 @@ class ChoosingArrays {
   const Hierarchy& hierarchy_;
   std::string store_;
   std::set<std::string, std::less<>> names_;  // of the fields
-  uint64_t cells_ = 0;                        // of one of their rows
+  uint64_t cells_ = 0;                        // chunks per row
   Part out_;
 };
 
-// The stores of a folder that is none itself: "" where there is one.
+// The stores in a folder that is not a store itself; {""} if the folder is one store.
 std::vector<std::string> stores_of(const Hierarchy& hierarchy, const Names& files) {
   std::vector<std::string> out;
   if (looks_like_store(files) > kSureStore) return {""};
@@ -187,8 +189,7 @@ bool is_plain_field(const Field& field) {
   return !array.element.is_text() && array.cells_are_rows() && array.cell_chain().is_plain(array.element);
 }
 
-// What it takes to keep all rows of an array in memory, from chunks that are unpacked whole; no number where
-// that is not worth it.
+// Memory to keep all rows of an array, whose chunks are decoded whole; nullopt if it is not worth keeping.
 std::optional<uint64_t> bytes_to_keep(const Field& field) {
   const Array& array = field.array;
   if (array.element.is_text() || array.row_bytes() == 0 || array.row_bytes() > kKeptRow) return std::nullopt;
@@ -197,8 +198,8 @@ std::optional<uint64_t> bytes_to_keep(const Field& field) {
   return saturating_mul(cells, array.cell_bytes());
 }
 
-// Labels and such are kept, a field in all parts, the small ones first, until they are as much as may be
-// kept.
+// Selects small rows such as labels to be kept, a field in all parts at once, the smallest first, up to the
+// limit.
 void choose_kept(std::vector<Part>& parts) {
   std::vector<std::pair<uint64_t, size_t>> sizes;
   for (size_t i = 0; i < parts[0].fields.size(); ++i) {
@@ -215,8 +216,8 @@ void choose_kept(std::vector<Part>& parts) {
   }
 }
 
-// A block has the rows of a chunk, as that is unpacked whole: of the largest one, but of no more than a chunk
-// of texts, which can be large without saying so.
+// A block has the rows of a chunk, since a chunk is decoded whole: of the largest one, but at most those of
+// a chunk of strings, whose size is not known in advance.
 uint64_t rows_of_block(const std::vector<Field>& fields) {
   uint64_t packed_rows = 0, largest = 0, text_rows = 0, row_bytes = 1, cells = 1;
   for (const Field& field : fields) {
@@ -237,7 +238,7 @@ uint64_t rows_of_block(const std::vector<Field>& fields) {
 }
 
 std::string fingerprint_of(const Table& table, const Hierarchy& hierarchy) {
-  std::string text = "zarr " + table.parts[0].group + " " + table.schema.text() + " " +
+  std::string text = "zarr " + table.parts[0].group + " " + table.schema.stable_text() + " " +
                      std::to_string(table.rows) + " " + hierarchy.texts_hash;
   std::string chunks;
   for (const Part& part : table.parts) {
@@ -254,7 +255,7 @@ std::string fingerprint_of(const Table& table, const Hierarchy& hierarchy) {
 }  // namespace
 
 const StoredChunk* Field::find(uint64_t number, size_t* place) const {
-  // Mostly all are there, and the i-th is number i.
+  // Usually all chunks exist, and the i-th has number i.
   if (number < chunks.size() && chunks[number].number == number) return &chunks[*place = number];
   const auto it = std::ranges::lower_bound(chunks, number, {}, &StoredChunk::number);
   if (it == chunks.end() || it->number != number) return nullptr;
@@ -324,11 +325,11 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
     }
     Schema schema = Schema::of(std::move(field_names), std::move(specs));
     if (out.parts.size() > 1 && schema != out.schema)
-      return invalid("'" + store + "': wants the fields of '" + out.parts[0].path + "', " +
+      return invalid("'" + store + "': expected the fields of '" + out.parts[0].path + "', " +
                      out.schema.text() + ", got " + schema.text());
     out.schema = std::move(schema);
     out.rows = saturating_add(out.rows, part.rows);
-    if (out.rows > kMostRows) return Status(Code::exhausted, "wants at most 2^62 rows, got more");
+    if (out.rows > kMostRows) return Status(Code::exhausted, "expected at most 2^62 rows, got more");
   }
   choose_kept(out.parts);
   uint64_t rows = 0, blocks = 0;

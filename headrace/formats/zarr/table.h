@@ -1,4 +1,4 @@
-// All of a store that is read: which arrays are fields, which of their chunks are there, and how many rows
+// Everything to read from a store: which arrays are fields, which of their chunks exist, and how many rows
 // are read at once.
 #pragma once
 #include <memory>
@@ -25,20 +25,20 @@ struct StoredChunk {
 struct Field {
   std::string name;
   Array array;
-  std::vector<StoredChunk> chunks;  // by number; what is not there is the fill value
-  std::vector<BufferPtr> indexes;   // of these, where they are shards; none where each read brings its own
-  bool is_to_keep = false;          // all rows in memory, as they are small
-  BufferPtr kept;                   // these; once they are there
+  std::vector<StoredChunk> chunks;  // by number; missing ones have the fill value
+  std::vector<BufferPtr> indexes;   // of these, if they are shards; empty if each read requests its own
+  bool is_to_keep = false;          // keep all rows in memory, since they are small
+  BufferPtr kept;                   // the kept rows, once they are read
 
   const StoredChunk* find(uint64_t number, size_t* place) const;
 };
 
-// A store; of a folder of stores with the same fields, one of them.
+// A store, or one store in a folder of stores with the same fields.
 struct Part {
   std::string path;  // below the root; "" where it is the root
   std::string group;
   std::vector<Field> fields;
-  uint64_t rows = 0, rows_each = 1;  // of all, of a block
+  uint64_t rows = 0, rows_each = 1;  // in total, per block
   uint64_t first_row = 0, first_block = 0;
 };
 
@@ -48,15 +48,15 @@ struct Table {
   std::vector<Part> parts;
   Schema schema;
   uint64_t rows = 0;
-  Value attributes;  // of the first one's group, an object or null
+  Value attributes;  // of the group in the first part, an object or null
   std::string fingerprint;
 
   const Part& part_of_row(uint64_t row) const;
   const Part& part_of_block(uint64_t block) const;
 };
 
-// `group`: whose arrays are fields; when empty the root, or the only one that has arrays. `names`: arrays
-// below it; all when empty.
+// `group`: the group whose arrays are fields; when empty, the root, or the only one that has arrays.
+// `names`: arrays below it; all when empty.
 Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
                          const std::vector<std::string>& names, std::string root,
                          std::shared_ptr<const Listing> listing);

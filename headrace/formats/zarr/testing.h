@@ -1,4 +1,4 @@
-// Stores in memory, for tests: what zarr-python writes, by hand.
+// Hand-made stores in memory for tests, as zarr-python writes them.
 #pragma once
 #include <string>
 #include <utility>
@@ -22,7 +22,7 @@ inline std::string with_crc32c(std::string bytes) {
   return bytes + as_bytes_of<uint32_t>({crc32c(text_bytes(bytes))});
 }
 
-// Chunks one after the other, then the index; "" has no place.
+// Chunks, then the index; "" is a missing chunk.
 inline std::string shard_of(const std::vector<std::string>& chunks) {
   std::string bytes;
   std::vector<uint64_t> index;
@@ -65,7 +65,7 @@ inline MemoryStore zarr_store(const Files& files) {
   return out;
 }
 
-// All numbers of the first field, or what was wrong.
+// All numbers of the first field, or an error.
 template <class T>
 std::pair<std::vector<T>, std::string> read_numbers(MemoryStore store, const Value& options = {}) {
   const auto source = open_source(store, "x.zarr", "", options);

@@ -11,14 +11,14 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// All of one length, zeros behind each.
+// All of one length, padded with zeros.
 Result<Texts> padded_texts(const Chain& chain, const Element& element, uint64_t count, Bytes bytes,
                            const BufferPtr& held) {
   const uint64_t padded = saturating_mul(count, element.bytes);
   if (bytes.size() != padded) return wrong_chunk_size(padded, bytes.size());
   Texts out;
   out.places.reserve(count);
-  if (element.form == Form::padded_bytes) {  // which are where they lie
+  if (element.form == Form::padded_bytes) {  // shared in place
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t length = element.bytes;
       const Bytes one = bytes.subspan(i * length, length);
@@ -54,9 +54,9 @@ Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t 
   HEADRACE_ASSIGN(const Bytes bytes, unpacking.run(packed->bytes(), {}, &is_in_out));
   const BufferPtr& held = unpacking.held() ? unpacking.held() : packed;
   if (!are_runs) return padded_texts(chain, element, count, bytes, held);
-  // Their number, then each with its length.
+  // Their number, then each after its length.
   const auto wrong = [&](const std::string& got) {
-    return corrupt("wants " + std::to_string(count) + " texts with their lengths, got " + got);
+    return corrupt("expected " + std::to_string(count) + " strings with their lengths, got " + got);
   };
   if (bytes.size() < 4) return wrong(std::to_string(bytes.size()) + " bytes");
   const uint64_t stated = load<uint32_t>(bytes);
@@ -73,7 +73,7 @@ Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t 
     if (length > bytes.size() - at) return wrong("one of " + std::to_string(length) + " bytes");
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + at, length);
     if (element.dtype == DType::str && utf8_prefix(text) < text.size())
-      return corrupt("wants texts in UTF-8, got other bytes in text " + std::to_string(i) + " of the chunk");
+      return corrupt("expected UTF-8, got other bytes in string " + std::to_string(i) + " of the chunk");
     out.places.push_back({at, length});
     at += length;
   }

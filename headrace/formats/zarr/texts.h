@@ -1,4 +1,4 @@
-// Texts of a chunk, where they lie in some bytes. Pure; any bytes may be given; any thread.
+// The strings of a chunk, in place. Pure; accepts any bytes; any thread.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,14 +13,14 @@ struct Texts {
     uint64_t offset = 0, length = 0;
   };
   BufferPtr bytes;
-  std::vector<Place> places;  // one of them: all are the same
+  std::vector<Place> places;  // a single one: all strings are the same
 
   Place operator[](uint64_t i) const { return places.size() == 1 ? places[0] : places[i]; }
 };
 
 Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t count,
                            const BufferPtr& packed);
-// As many times the same as one wants.
+// The same string for any index.
 Texts repeated_text(const std::string& text);
 
 }  // namespace headrace::zarr

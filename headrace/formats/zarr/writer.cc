@@ -1,4 +1,4 @@
-// Writes Zarr of version 3: "Writing" in README.md beside this file.
+// Writes Zarr version 3: "Writing" in README.md in this folder.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -22,30 +22,30 @@ Result<NewOptions> new_options(const WriteRequest& request) {
   NewOptions out;
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "zstd"));
   if (compression != "none" && compression != "zstd" && compression != "gzip")
-    return invalid("compression wants \"zstd\", \"gzip\" or \"none\", got \"" + compression + "\"");
+    return invalid("compression must be \"zstd\", \"gzip\" or \"none\", got \"" + compression + "\"");
   out.packing = compression == "none"   ? NewPacking::none
                 : compression == "zstd" ? NewPacking::zstd
                                         : NewPacking::gzip;
   const int64_t most = compression == "gzip" ? 9 : 22;
   HEADRACE_ASSIGN(const int64_t level, request.integer("level", compression == "gzip" ? 4 : 3));
   if (level < 1 || level > most)
-    return invalid("level wants 1 to " + std::to_string(most) + ", got " + std::to_string(level));
+    return invalid("level must be 1 to " + std::to_string(most) + ", got " + std::to_string(level));
   out.level = static_cast<int>(level);
   HEADRACE_ASSIGN(const int64_t chunk, request.integer("rows_per_chunk", 0));
   HEADRACE_ASSIGN(const int64_t shard, request.integer("rows_per_shard", 0));
   constexpr int64_t kMostRows = int64_t{1} << 24;
   if (chunk < 0 || chunk > kMostRows)
-    return invalid("rows_per_chunk wants 1 to 2^24, got " + std::to_string(chunk));
+    return invalid("rows_per_chunk must be 1 to 2^24, got " + std::to_string(chunk));
   if (shard < 0 || shard > (int64_t{1} << 40))
-    return invalid("rows_per_shard wants 1 or more, got " + std::to_string(shard));
+    return invalid("rows_per_shard must be 1 or more, got " + std::to_string(shard));
   out.chunk_rows = static_cast<uint64_t>(chunk), out.shard_rows = static_cast<uint64_t>(shard);
   if (out.shard_rows > 0 && out.shard_rows % std::max<uint64_t>(out.chunk_rows, 1) != 0)
-    return invalid("rows_per_shard wants a multiple of rows_per_chunk, " + std::to_string(chunk) + ", got " +
-                   std::to_string(shard));
+    return invalid("rows_per_shard must be a multiple of rows_per_chunk, " + std::to_string(chunk) +
+                   ", got " + std::to_string(shard));
   if (out.shard_rows > 0 && out.chunk_rows == 0)
-    return invalid("rows_per_shard wants rows_per_chunk beside it, of which it is a multiple");
+    return invalid("rows_per_shard needs rows_per_chunk, of which it must be a multiple");
   if (out.shard_rows / std::max<uint64_t>(out.chunk_rows, 1) > uint64_t{1} << 20)
-    return invalid("rows_per_shard wants at most 1,048,576 chunks in a shard");
+    return invalid("rows_per_shard: a shard can have at most 1,048,576 chunks");
   return out;
 }
 
@@ -56,7 +56,7 @@ Status check_name(const std::string& name, const std::set<std::string>& arrays) 
     const std::string part = name.substr(begin, end - begin);
     if (part.empty() || part == "." || part == ".." || part == kNodeFile || part == kManifestName ||
         part == kIndexFolder || part.size() > 255 || part.find('\0') != std::string::npos)
-      return invalid("zarr wants names that are parts of a path, got " + in_quotes(name));
+      return invalid("zarr: expected names that are parts of a path, got " + in_quotes(name));
     if (end < name.size() && arrays.contains(name.substr(0, end)))
       return invalid("zarr cannot have both a field " + in_quotes(name.substr(0, end)) + " and one below it");
     begin = end + 1;
@@ -111,7 +111,7 @@ class ZarrWriter final : public FileWriter {
     return {};
   }
 
-  // The root's metadata come last: without them it is no store.
+  // The root's metadata is written last: without it, the folder is not a store.
   Status finish() override {
     std::vector<std::pair<std::string, Value>> nodes;
     for (size_t i = 0; i < arrays_.size(); ++i) {
@@ -138,7 +138,7 @@ class ZarrWriter final : public FileWriter {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const NewOptions options, new_options(request));
   const Schema& schema = request.schema;
-  if (schema.size() == 0) return invalid("zarr wants at least one field, got none");
+  if (schema.size() == 0) return invalid("zarr: expected at least one field, got none");
   const std::set<std::string> names(schema.names.begin(), schema.names.end());
   for (size_t i = 0; i < schema.size(); ++i) {
     HEADRACE_TRY(check_name(schema.names[i], names));
@@ -152,14 +152,15 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "zarr",
-    .doc = "Zarr stores of version 3: an array in shards for each field; bytes and text of free length.",
+    .doc = "Zarr version 3 stores: one sharded array per field; bytes and str have variable length.",
     .ending = ".zarr",
     .options =
-        {{"compression", "str", "\"zstd\", \"gzip\" or \"none\", chunk by chunk.", "zstd"},
-         {"level", "int | None", "Of the compression: 1 to 22, gzip to 9; 3, or 4, when not given."},
-         {"rows_per_chunk", "int | None", "Rows of a chunk; as many as make 64 KiB when not given."},
+        {{"compression", "str", "\"zstd\", \"gzip\" or \"none\"; compresses each chunk.", "zstd"},
+         {"level", "int | None",
+          "Compression level: 1 to 22, for gzip 1 to 9. When not given, 3, for gzip 4."},
+         {"rows_per_chunk", "int | None", "Rows of a chunk. When not given, chunks have 64 KiB."},
          {"rows_per_shard", "int | None",
-          "Rows of a file, a multiple of rows_per_chunk; some 64 MiB when not given, at most 1024 chunks."}},
+          "Rows of a file, a multiple of rows_per_chunk. When not given, some 64 MiB, at most 1024 chunks."}},
     .make = make,
     .is_folder = [](const GivenOptions&) { return true; },
 });

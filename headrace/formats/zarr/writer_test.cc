@@ -11,9 +11,9 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-// A field of every dtype as a number and an array, and texts. In an order that is not that of the names.
+// A field of every dtype as a number and an array, and strings. The order is not that of the names.
 Table zarr_table(size_t rows) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
@@ -59,7 +59,7 @@ TEST(ZarrWriter, EveryKindOfFieldComesBack) {
             "");
 }
 
-// What is written of such texts, and what metadata say of its chunks; or what was wrong.
+// Writes and reads such strings: the size of the store and its rows per chunk, or an error.
 struct Written {
   std::string why;
   uint64_t chunk_rows = 0, bytes = 0;
@@ -67,7 +67,7 @@ struct Written {
 Written texts_written(const std::vector<size_t>& lengths, const Value& options = options_of({})) {
   const TemporaryFolder folder;
   Table given{Schema::of({"text"}, {{DType::bytes, {kAny}}}), {}};
-  std::map<size_t, Tensor> texts;  // those of a length are one
+  std::map<size_t, Tensor> texts;  // shared by strings of the same length
   for (const size_t length : lengths) {
     if (!texts.contains(length))
       texts.emplace(length, element(DType::bytes, {static_cast<int64_t>(length)}, length));
@@ -117,9 +117,10 @@ TEST(ZarrWriter, TheFirstTextsDoNotSayWhatChunksAre) {
 }
 
 TEST(ZarrWriter, ChunksThatGrowTooLargeSayWhichRowAndWhatHelps) {
-  EXPECT_THAT(texts_written(lengths_of({{10, 0}, {3, 100 << 20}}), options_of({{"rows_per_chunk", 20}})).why,
-              HasSubstr("zarr wants chunks of at most 256 MiB, got 314572852 bytes with row 12; "
-                        "rows_per_chunk=1, say, instead of 20 makes them smaller"));
+  EXPECT_THAT(
+      texts_written(lengths_of({{10, 0}, {3, 100 << 20}}), options_of({{"rows_per_chunk", 20}})).why,
+      HasSubstr("zarr chunks can have at most 256 MiB, got 314572852 bytes with row 12; instead of 20 "
+                "set rows_per_chunk=1 or so"));
 }
 
 TEST(ZarrWriter, WhatTheSourceSaidComesBack) {
@@ -140,16 +141,18 @@ TEST(ZarrWriter, RefusesByName) {
     const Schema schema = Schema::of({name}, {spec});
     return std::string(write_samples("zarr", folder / "a.zarr", schema, {}, options).text());
   };
-  EXPECT_THAT(why("boxes", {DType::f32, {kAny, 4}}),
-              HasSubstr("field 'boxes': zarr wants arrays of one shape, got f32 (?, 4); resize or pad them"));
-  EXPECT_THAT(why("x", {DType::bf16, {}}), HasSubstr("field 'x': zarr has no bf16; cast it"));
+  EXPECT_THAT(
+      why("boxes", {DType::f32, {kAny, 4}}),
+      HasSubstr("field 'boxes': zarr arrays need a fixed shape, got float32 (?, 4); resize or pad them"));
+  EXPECT_THAT(why("x", {DType::bf16, {}}),
+              HasSubstr("field 'x': zarr has no data type for bfloat16; cast it"));
   for (const char* name : {"", "a//b", "../a", "a/zarr.json", "headrace.json"})
-    EXPECT_THAT(why(name, {DType::u8, {}}), HasSubstr("wants names that are parts of a path")) << name;
+    EXPECT_THAT(why(name, {DType::u8, {}}), HasSubstr("expected names that are parts of a path")) << name;
   EXPECT_THAT(why("x", {DType::u8, {}}, options_of({{"compression", "lzo"}})), HasSubstr("got \"lzo\""));
   EXPECT_THAT(why("x", {DType::u8, {}}, options_of({{"rows_per_chunk", 4}, {"rows_per_shard", 6}})),
               HasSubstr("a multiple of rows_per_chunk, 4, got 6"));
   EXPECT_THAT(why("x", {DType::u8, {1 << 20}}, options_of({{"rows_per_chunk", 257}})),
-              HasSubstr("chunks of at most 256 MiB, which are 256 rows, got rows_per_chunk=257"));
+              HasSubstr("chunks can have at most 256 MiB, which is 256 rows, got rows_per_chunk=257"));
   const Schema both = Schema::of({"a", "a/b"}, {{DType::u8, {}}, {DType::u8, {}}});
   EXPECT_THAT(write_samples("zarr", folder / "a.zarr", both, {}).text(),
               HasSubstr("both a field 'a' and one below"));

@@ -1,4 +1,4 @@
-// Zarr stores: see README.md beside this file.
+// Zarr stores: see README.md in this folder.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -18,10 +18,10 @@ using zarr::ReadRows;
 using zarr::RowRange;
 using zarr::Table;
 
-constexpr uint64_t kMostIndexes = uint64_t{64} << 20;  // bytes of all shards' indexes that are kept,
-constexpr size_t kMostShardsKept = 16 << 10;           // of so many shards
-constexpr size_t kMostSaid = 1000;                     // members of what the source of a store said
-// While small rows are read to be kept: chunks, and bytes of these.
+constexpr uint64_t kMostIndexes = uint64_t{64} << 20;  // bytes of all shard indexes that are kept,
+constexpr size_t kMostShardsKept = 16 << 10;           // for at most this many shards
+constexpr size_t kMostSaid = 1000;                     // members of a store's source metadata
+// While small rows are read to be kept: chunks, and their bytes, per step.
 constexpr uint64_t kKeptAtOnce = 64, kKeptBytesAtOnce = 4 << 20;
 
 class ZarrBlock final : public Block {
@@ -32,7 +32,7 @@ class ZarrBlock final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= range_.size())
-      return invalid("zarr: wants a row below " + std::to_string(range_.size()) + ", got " +
+      return invalid("zarr: expected a row below " + std::to_string(range_.size()) + ", got " +
                      std::to_string(row));
     fields.resize(fields_.size());
     for (size_t i = 0; i < fields.size(); ++i)
@@ -66,7 +66,7 @@ class ZarrBlock final : public Block {
   std::vector<zarr::Rows> fields_;
 };
 
-// What some fields still want, in one step.
+// Combines the extents requested by several fields in one step.
 class ReadFields {
  public:
   ReadFields() = default;
@@ -88,7 +88,7 @@ class ReadFields {
 
  private:
   std::vector<ReadRows> reading_;
-  std::vector<size_t> counts_;  // of extents that each asked for last
+  std::vector<size_t> counts_;  // of extents that each requested last
 };
 
 class OpenZarrBlock final : public Opening<BlockPtr> {
@@ -168,7 +168,7 @@ class ZarrSource final : public Source {
   Value description_;
 };
 
-// What there is; then indexes of shards; then rows that are so small that they are kept.
+// Reads the metadata, then shard indexes, then rows small enough to be kept.
 class OpenZarr final : public Opening<SourcePtr> {
  public:
   OpenZarr(OpenRequest request, std::string group, std::vector<std::string> fields)
@@ -244,7 +244,7 @@ class OpenZarr final : public Opening<SourcePtr> {
     return {};
   }
 
-  // The next rows to keep; false when there are none.
+  // Starts reading the next rows to keep; false when there are none.
   bool begin_keeping() {
     for (; field_ < all_.size(); ++field_, row_ = 0, kept_ = nullptr) {
       Field& field = *all_[field_];
@@ -282,9 +282,9 @@ class OpenZarr final : public Opening<SourcePtr> {
   zarr::OpenHierarchy hierarchy_;
   Stage stage_ = Stage::hierarchy;
   std::shared_ptr<Table> table_;
-  std::vector<Field*> all_, asked_;  // fields of all parts; those whose indexes are on their way
-  size_t field_ = 0;                 // that is being kept,
-  uint64_t row_ = 0;                 // from this row on
+  std::vector<Field*> all_, asked_;  // fields of all parts; those whose indexes were requested
+  size_t field_ = 0;                 // current field to keep,
+  uint64_t row_ = 0;                 // and its next row
   MutableBufferPtr kept_;
   RowRange range_;
   std::optional<ReadFields> keeping_;
@@ -304,9 +304,9 @@ std::string without_slashes(std::string group) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (!path.listing) return invalid("wants the folder of a store, got a file");
+  if (!path.listing) return invalid("expected the folder of a store, got a file");
   HEADRACE_ASSIGN(std::string group, request.text("group"));
-  HEADRACE_ASSIGN(std::vector<std::string> fields, request.texts("fields"));
+  HEADRACE_ASSIGN(std::vector<std::string> fields, request.strings("fields"));
   for (std::string& field : fields) field = without_slashes(std::move(field));
   const auto files = [root = path.path, listing = path.listing](uint64_t ordinal) {
     return zarr::path_in_store(root, listing->files[ordinal]);
@@ -317,14 +317,24 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 const FormatRegistration registered({
     .name = "zarr",
-    .doc = "Zarr stores of version 2 and 3: a field for each array of a group, a sample for each slice along "
-           "their first axis.",
-    .options =
-        {{"group", "str | None",
-          "The group whose arrays are fields; when not given the root, or the only one with arrays."},
-         {"fields", "Sequence[str] | None",
-          "These arrays of the group, in this order; also from groups below, as \"meta/size\". All when not "
-          "given."}},
+    .doc =
+        "The arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first axis.",
+    .fields = "one per array; `array` for a store that is a single array. One-dimensional numeric arrays "
+              "give scalars, further axes arrays, one-dimensional arrays of strings str and of bytes bytes.",
+    .details = {"Missing chunks have the fill value; chunks in shards are read individually. Scalar arrays, "
+                "which have no rows, are left out."},
+    .path = "The folder of a store, or of a group or an array in it.",
+    .options = {{"group", "str | None",
+                 "The group, such as \"train\"; when not given the root, or the only group that has arrays."},
+                {"fields", "Sequence[str] | None",
+                 "Only these arrays, in this order, relative to the group, also in subgroups: \"meta/size\". "
+                 "All of the group when not given."}},
+    .raises = {{"NotImplementedError",
+                "a chosen array has an unsupported type or codec, or the store is in N5 format."},
+               {"ValueError",
+                "there are several groups, or arrays of different lengths, or a given name does not exist."},
+               {"CorruptSample", "metadata, an index or a chunk is damaged."}},
+    .example = "hr.read_zarr(\"data.zarr\", group=\"train\")",
     .recognise = recognise,
     .open = open,
 });

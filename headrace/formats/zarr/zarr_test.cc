@@ -8,7 +8,7 @@
 namespace headrace::zarr {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using I32 = std::vector<int32_t>;
 
@@ -55,12 +55,12 @@ TEST(Zarr, SaysWhatIsNotRead) {
   const std::pair<std::string, std::string> cases[] = {
       {array_v2("[2]", "[2]", "<c8"), "got \"<c8\"; write x.view(x.real.dtype)"},
       {array_v2("[2]", "[2]", "<M8[ns]"), "write x.view('i8')"},
-      {array_v2("[2]", "[2]", "|O"), "of these only vlen-utf8 and vlen-bytes are read"},
+      {array_v2("[2]", "[2]", "|O"), "of these, only vlen-utf8 and vlen-bytes are supported"},
       {array_v2("[2]", "[2]", "<i4", R"("compressor":{"id":"lzma"},"fill_value":0)"), "got 'lzma'"},
       {array_v2("[2]", "[2]", "<i4", R"("compressor":null,"filters":[{"id":"pickle"}],"fill_value":0)"),
        "got 'pickle'"},
-      {array_v2("[2,2]", "[2,2]", "|S3"), "wants texts along one axis, got 2 axes"},
-      {array_v2("[2,1,1,1,1,1,1,1,1,1]", "[2,1,1,1,1,1,1,1,1,1]", "|u1"), "wants at most 9 axes, got 10"},
+      {array_v2("[2,2]", "[2,2]", "|S3"), "expected strings along one axis, got 2 axes"},
+      {array_v2("[2,1,1,1,1,1,1,1,1,1]", "[2,1,1,1,1,1,1,1,1,1]", "|u1"), "expected at most 9 axes, got 10"},
   };
   for (const auto& [json, message] : cases)
     EXPECT_THAT(why_refused({{".zarray", json}}), HasSubstr(message)) << json;
@@ -69,7 +69,7 @@ TEST(Zarr, SaysWhatIsNotRead) {
       {array_v3("[2]", "[2]", "complex64", bytes), "got \"complex64\""},
       {array_v3("[2]", "[2]", "int32", R"([{"name":"bytes"},{"name":"numcodecs.bz2"}])"), "got 'bz2'"},
       {array_v3("[2]", "[2]", "int32", bytes.substr(0, 1) + kZstd + "]"),
-       "wants the codec bytes before 'zstd'"},
+       "expected the codec bytes before 'zstd'"},
   };
   for (const auto& [json, message] : newer)
     EXPECT_THAT(why_refused({{"zarr.json", json}}), HasSubstr(message)) << json;
@@ -102,10 +102,10 @@ TEST(Zarr, StoresInAFolderAreOneSource) {
                                  {"00001.zarr/x/.zarray", array_v2("[0]", "[2]", "|u1")},
                                  {"00002.zarr/x/.zarray", array_v2("[3]", "[2]", "|u1")},
                                  {"00002.zarr/x/0", "\3\4"}});
-  EXPECT_THAT(read_numbers<uint8_t>(store).first, testing::ElementsAre(1, 2, 3, 4, 0));
+  EXPECT_THAT(read_numbers<uint8_t>(store).first, ::testing::ElementsAre(1, 2, 3, 4, 0));
 }
 
-// Counts what is asked of the file system.
+// Counts calls to the file system.
 class CountingStore final : public Store {
  public:
   explicit CountingStore(MemoryStore* store) : store_(store) {}
@@ -120,7 +120,7 @@ class CountingStore final : public Store {
   MemoryStore* store_;
 };
 
-// What a block still reads: one extent for each array that is not kept.
+// Number of extents that a block reads: one for each array that is not kept.
 size_t reads_of_block(const Source& source, uint64_t block) {
   const auto opening = source.open(block);
   const auto step = opening->advance({});
@@ -132,7 +132,7 @@ size_t reads_of_block(const Source& source, uint64_t block) {
 TEST(Zarr, LabelsAreKeptUpToASumForAllArrays) {
   const std::string chunk(65536 * 8, 'a');
   Files files;
-  for (const char* name : {"a", "b", "c"}) {  // 24 MiB each, of which little is there
+  for (const char* name : {"a", "b", "c"}) {  // 24 MiB each, of which little exists
     files.emplace_back(std::string(name) + "/.zarray", array_v2("[3145728]", "[65536]", "<i8"));
     files.emplace_back(std::string(name) + "/0", chunk);
   }
@@ -171,7 +171,7 @@ TEST(Zarr, ManyChunksAreFoundByOneListing) {
 TEST(Zarr, N5IsRefusedByName) {
   const std::string n5 =
       R"({"dataType":"uint8","dimensions":[2],"blockSize":[2],"compression":{"type":"raw"}})";
-  EXPECT_THAT(why_refused({{"attributes.json", n5}, {"0", "xx"}}), HasSubstr("got one of N5"));
+  EXPECT_THAT(why_refused({{"attributes.json", n5}, {"0", "xx"}}), HasSubstr("got an N5 store"));
   EXPECT_THAT(why_refused({{"attributes.json", "{}"}, {"a.txt", "xx"}}), Not(HasSubstr("N5")));
 }
 
@@ -185,7 +185,7 @@ TEST(ZarrJson, WordsOfPythonAndDepth) {
   EXPECT_FALSE(parse_json("Nan").ok());
 }
 
-// Any two boxes, any order of axes, against the definition.
+// Compares any two boxes and any order of axes with the definition.
 TEST(ZarrCells, PlaceIsAsTheCoordinatesSay) {
   const Dims shape{5, 4, 3};
   for (const std::vector<size_t>& order : {std::vector<size_t>{0, 1, 2}, {2, 1, 0}, {1, 0, 2}})

@@ -7,7 +7,7 @@
 namespace headrace::arrow {
 namespace {
 
-// What the reader takes.
+// The reader's limits.
 constexpr int kMostDims = kMaxRank - 1;
 constexpr int64_t kMostItems = int64_t{1} << 26;
 
@@ -19,20 +19,20 @@ void append(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
 
 std::string_view why_no_column(const TensorSpec& spec) {
   if (is_text(spec.dtype)) return {};
-  if (spec.dtype == DType::bf16) return "it has no bf16; cast to f32";
+  if (spec.dtype == DType::bf16) return "it has no bfloat16; cast to float32";
   const bool is_list = spec.shape.rank() > 0 && spec.shape[0] == kAny;
   const Shape item = is_list ? spec.shape.without_front() : spec.shape;
   if (!item.is_static())
-    return "only the first dimension may be free: the others are to be of one length, and the schema to say "
-           "it";
-  if (item.rank() > kMostDims || item.count() > kMostItems) return "it has too many dimensions or numbers";
+    return "only the first dimension may be free: the schema must state the length of every other one";
+  if (item.rank() > kMostDims || item.count() > kMostItems) return "it has too many dimensions or values";
   return {};
 }
 
 Result<NewColumn> NewColumn::make(FieldColumn column, ColumnForm form) {
   if (const std::string_view why = why_no_column(column.spec); !why.empty())
     return invalid(
-        "arrow holds numbers, text, bytes, arrays of one shape and lists of numbers or of such arrays; " +
+        "arrow stores numbers, strings, bytes, arrays of a fixed shape and lists of numbers or of such "
+        "arrays; " +
         std::string(why) + " ('" + column.name + ": " + column.spec.text() + "')");
   return NewColumn(std::move(column), form);
 }
@@ -100,7 +100,7 @@ void NewColumn::append_buffers(std::vector<std::span<const std::byte>>& out) {
   const std::span<const std::byte> no_nulls;
   out.push_back(no_nulls);
   if (has_offsets()) out.push_back(offsets_);
-  // Of a level of fixed-size lists there is a bitmap alone, and one of what they hold.
+  // A level of fixed-size lists has only a bitmap, and so do its values.
   for (int i = 0; i < levels().rank(); ++i) out.push_back(no_nulls);
   if (column_.is_texts) out.push_back(text_offsets_);
   if (spec().dtype != DType::boolean) return out.push_back(values_);

@@ -10,7 +10,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using Offset = flatbuffers::Offset<void>;
 
-// Tables of Schema.fbs, Message.fbs and File.fbs, each field by its number there.
+// Tables of Schema.fbs, Message.fbs and File.fbs; fields are identified by their number there.
 class NewTable {
  public:
   explicit NewTable(FlatBufferBuilder& builder) : builder_(builder), start_(builder.StartTable()) {}
@@ -76,7 +76,7 @@ Offset pairs_of(FlatBufferBuilder& builder, const About& about) {
   return Offset(builder.CreateVector(pairs).o);
 }
 
-// What tells those who know the type that its numbers have this shape.
+// Extension metadata that gives the shape of the numbers.
 About extension_of(const NewColumn& column) {
   if (!column.is_tensor()) return {};
   Value::List shape;
@@ -85,8 +85,8 @@ About extension_of(const NewColumn& column) {
           {kExtensionMetadata, Value(Value::Object{{"shape", std::move(shape)}}).dump()}};
 }
 
-// Lists within lists, the innermost of numbers. What they hold is called "item", and all may be null, as in
-// pyarrow: schemas that differ in that are not the same to it.
+// Nested lists, the innermost of numbers. List values are called "item", and everything is nullable, as in
+// pyarrow, which treats schemas that differ in that as different.
 Offset field_of(FlatBufferBuilder& builder, const std::string& name, const NewColumn& column, int level) {
   const DType dtype = column.spec().dtype;
   const Shape levels = column.levels();
@@ -112,7 +112,7 @@ Offset field_of(FlatBufferBuilder& builder, const std::string& name, const NewCo
 
 using Paths = std::span<const std::vector<std::string>>;
 
-// The columns as members of what is around them at `depth`, structs among them.
+// The columns as fields of the schema or struct at `depth`, with structs for longer paths.
 std::vector<Offset> members_of(FlatBufferBuilder& builder, std::span<const NewColumn> columns, Paths paths,
                                size_t depth) {
   std::vector<Offset> out;

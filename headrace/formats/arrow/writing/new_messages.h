@@ -1,4 +1,4 @@
-// The metadata of Arrow files and streams in the making: messages with their prefix, and the footer.
+// The metadata of Arrow files and streams being written: messages with their prefix, and the footer.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,28 +10,28 @@
 
 namespace headrace::arrow {
 
-// As the footer says where a record batch lies; a struct of File.fbs.
+// The position of a record batch in the footer; a struct of File.fbs.
 struct BatchPlace {
   int64_t offset = 0;
-  int32_t metadata = 0, padding = 0;  // `metadata` with its prefix
+  int32_t metadata = 0, padding = 0;  // `metadata` includes its prefix
   int64_t body = 0;
 };
 
-// Keys and values that a schema has of its own.
+// Keys and values of a schema's own metadata.
 using About = std::vector<std::pair<std::string, std::string>>;
 
-// Messages begin with their prefix and are as long as a multiple of 8.
+// Messages begin with their prefix and have a length that is a multiple of 8.
 std::string schema_message(std::span<const NewColumn> columns, const About& about);
-// The same of columns that are members of structs: `paths` has each one's name, last, and those of the
-// structs around it, whose members stand side by side.
+// The same for columns that are members of structs: `paths` holds for each the names of the structs around
+// it, then its own; members of one struct are adjacent.
 std::string schema_message(std::span<const NewColumn> columns, const About& about,
                            std::span<const std::vector<std::string>> paths);
-// `pieces` of its body, which is `body` bytes long.
+// `pieces`: of its body, which is `body` bytes long.
 std::string batch_message(uint64_t rows, std::span<const Node> nodes, std::span<const Piece> pieces,
                           Codec codec, uint64_t body);
-// What ends a stream, and comes before the footer of a file.
+// Ends a stream, and precedes the footer of a file.
 std::string end_mark();
-// From the first byte after that mark to the last of the file.
+// The bytes of a file after that mark.
 std::string file_end(std::span<const NewColumn> columns, const About& about,
                      std::span<const BatchPlace> batches);
 

@@ -1,4 +1,4 @@
-// Writes Arrow IPC files and streams: "Writing" in README.md beside this file.
+// Writes Arrow IPC files and streams: "Writing" in ../README.md.
 #include "headrace/formats/writer.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ using namespace std::literals;
 using arrow::Codec;
 using arrow::NewColumn;
 
-// Of a batch whose rows are not counted. A compressed one is read whole for any of its rows.
+// Size of a batch if rows_per_batch is not given. A compressed one is read whole for any of its rows.
 constexpr uint64_t kPlainBytes = uint64_t{1} << 20, kCompressedBytes = uint64_t{256} << 10;
 constexpr uint64_t kMostRows = uint64_t{1} << 16;
-constexpr size_t kMostBatches = size_t{1} << 26;  // places in a footer, which has less than 2 GiB
+constexpr size_t kMostBatches = size_t{1} << 26;  // entries of a footer, which must be below 2 GiB
 
 struct Layout {
   bool is_stream = false;
   Codec codec = Codec::none;
-  uint64_t rows = 0;  // of a batch; 0: as many as make it large enough
+  uint64_t rows = 0;  // of a batch; 0: until it is large enough
 };
 
 Result<Codec> codec_of(const WriteRequest& request) {
@@ -30,7 +30,7 @@ Result<Codec> codec_of(const WriteRequest& request) {
   if (name == "none") return Codec::none;
   if (name == "lz4") return Codec::lz4;
   if (name == "zstd") return Codec::zstd;
-  return invalid("compression wants \"none\", \"lz4\" or \"zstd\", got \"" + name + "\"");
+  return invalid("compression must be \"none\", \"lz4\" or \"zstd\", got \"" + name + "\"");
 }
 
 Result<Layout> layout_of(const WriteRequest& request) {
@@ -40,7 +40,7 @@ Result<Layout> layout_of(const WriteRequest& request) {
   HEADRACE_ASSIGN(const int64_t rows, request.integer("rows_per_batch", 0));
   const Value* given = request.options.find("rows_per_batch");
   if (given && !given->is_null() && rows < 1)
-    return invalid("rows_per_batch wants 1 or more, got " + std::to_string(rows));
+    return invalid("rows_per_batch must be 1 or more, got " + std::to_string(rows));
   out.rows = static_cast<uint64_t>(rows);
   return out;
 }
@@ -54,11 +54,11 @@ Result<std::vector<NewColumn>> new_columns(const WriteRequest& request) {
     HEADRACE_ASSIGN(NewColumn column, NewColumn::make(std::move(field), form));
     out.push_back(std::move(column));
   }
-  if (out.empty()) return invalid("arrow wants at least one field, got none");
+  if (out.empty()) return invalid("arrow: expected at least one field, got none");
   return out;
 }
 
-// What the source says of itself, as JSON under our name.
+// The source's metadata, as JSON under our key.
 arrow::About about_of(const Value& metadata) {
   if (!metadata.object() || metadata.object()->empty()) return {};
   return {{arrow::kAboutKey, metadata.dump()}};
@@ -79,8 +79,10 @@ class ArrowWriter final : public FileWriter {
     for (const NewColumn& column : columns_) HEADRACE_TRY(column.check(fields));
     if (without_room(fields)) HEADRACE_TRY(write_batch());
     if (const NewColumn* column = without_room(fields))
-      return invalid("field '" + column->name() + "': arrow wants runs of less than 2^31, got " +
-                     std::to_string(column->run_of(fields)) + "; large_offsets=True has offsets of 64 bits");
+      return invalid("field '" + column->name() +
+                     "': arrow has 32-bit offsets: expected fewer than 2^31 bytes "
+                     "or items, got " +
+                     std::to_string(column->run_of(fields)) + "; set large_offsets=True for 64-bit offsets");
     for (NewColumn& column : columns_) column.add(fields);
     ++rows_;
     return is_full() ? write_batch() : Status();
@@ -112,7 +114,8 @@ class ArrowWriter final : public FileWriter {
   Status write_batch() {
     if (rows_ == 0) return {};
     if (batches_.size() == kMostBatches && !layout_.is_stream)
-      return invalid("an Arrow file wants at most 2^26 record batches; set more rows_per_batch, or none");
+      return invalid(
+          "an Arrow file can have at most 2^26 record batches; set a larger rows_per_batch, or leave it out");
     std::vector<arrow::Node> nodes;
     std::vector<std::span<const std::byte>> buffers;
     for (NewColumn& column : columns_) column.append_nodes(nodes), column.append_buffers(buffers);
@@ -138,7 +141,7 @@ class ArrowWriter final : public FileWriter {
     return {};
   }
 
-  // Each buffer on its own, all of them in `compressed_`.
+  // Compresses each buffer on its own, all of them into `compressed_`.
   Status compress(std::vector<std::span<const std::byte>>& buffers) {
     if (layout_.codec == Codec::none) return {};
     compressed_.clear();
@@ -158,7 +161,7 @@ class ArrowWriter final : public FileWriter {
   arrow::About about_;
   Layout layout_;
   std::unique_ptr<AppendedFile> file_;
-  uint64_t rows_ = 0;  // of the batch that is collected
+  uint64_t rows_ = 0;  // of the current batch
   std::vector<arrow::BatchPlace> batches_;
   std::vector<std::byte> compressed_;
 };
@@ -175,19 +178,22 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "arrow",
-    .doc = "Arrow IPC files (Feather V2) and streams: a column for each field.",
+    .doc = "Arrow IPC files (Feather V2) and streams: one column per field.",
     .ending = ".arrow",
-    .options =
-        {{"rows_per_batch", "int | None",
-          "Rows of a record batch; as many as make 1 MiB, 256 KiB when compressed, when not given.", Value()},
-         {"compression", "str", "\"none\", \"lz4\" or \"zstd\", of each buffer on its own.", "none"},
-         {"stream", "bool", "An IPC stream, which has no footer.", false},
-         {"large_offsets", "bool",
-          "Offsets of 64 bits: large_binary, large_utf8, large_list, for values of 2 GiB and more.", false},
-         {"tensors", "bool",
-          "Arrays of one shape as arrow.fixed_shape_tensor, which pyarrow hands out as such, and not as "
-          "lists within each other.",
-          false}},
+    .options = {{"rows_per_batch", "int | None",
+                 "Rows of a record batch. When not given, batches have 1 MiB, or 256 KiB when compressed.",
+                 Value()},
+                {"compression", "str", "\"none\", \"lz4\" or \"zstd\"; each buffer is compressed on its own.",
+                 "none"},
+                {"stream", "bool", "Write an IPC stream, which has no footer.", false},
+                {"large_offsets", "bool",
+                 "64-bit offsets: large_binary, large_utf8, large_list, for values of 2 GiB and more.",
+                 false},
+                {"tensors", "bool",
+                 "Write arrays of a fixed shape as arrow.fixed_shape_tensor, which pyarrow returns as "
+                 "tensors, instead "
+                 "of nested lists.",
+                 false}},
     .make = make,
     .other_endings = {{".feather", Value(Value::Object())},
                       {".ipc", Value(Value::Object())},

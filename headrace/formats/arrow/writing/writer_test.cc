@@ -8,9 +8,9 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-// A field of every dtype as a number, an array and a run of each, and text; runs of nothing among them.
+// A field of every dtype as a number, an array and a run, and strings; empty runs among them.
 Table table(size_t rows) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
@@ -87,7 +87,7 @@ TEST(ArrowWriter, LengthsThatAreNotThoseOfTheTextsAreAnErrorOfTheirSample) {
   const auto written = write_one_with_other_lengths("arrow", folder / "a");
   ASSERT_TRUE(written.ok()) << written.status().text();
   EXPECT_THAT(written->refusal,
-              HasSubstr("field 'x': wants lengths that add up to the 3 bytes of its texts, got 2"));
+              HasSubstr("field 'x': expected lengths that add up to the 3 bytes of its strings, got 2"));
   EXPECT_EQ(written->difference, "");
 }
 
@@ -136,18 +136,19 @@ std::string error_of(TensorSpec spec, const Value& options = Value(Value::Object
 }
 
 TEST(ArrowWriter, WhatArrowHasNoColumnForIsNamed) {
-  EXPECT_THAT(error_of({DType::bf16, {}}), HasSubstr("it has no bf16; cast to f32 ('x: bf16 ()')"));
+  EXPECT_THAT(error_of({DType::bf16, {}}),
+              HasSubstr("it has no bfloat16; cast to float32 ('x: bfloat16 ()')"));
   EXPECT_THAT(error_of({DType::u8, {kAny, kAny, 3}}), HasSubstr("only the first dimension may be free"));
   EXPECT_THAT(error_of({DType::u8, {3, kAny}}), HasSubstr("only the first dimension may be free"));
   EXPECT_THAT(error_of({DType::u8, {1, 1, 1, 1, 1, 1, 1, 1}}), HasSubstr("too many dimensions"));
-  EXPECT_THAT(error_of({DType::u8, {1 << 13, 1 << 14}}), HasSubstr("too many dimensions or numbers"));
+  EXPECT_THAT(error_of({DType::u8, {1 << 13, 1 << 14}}), HasSubstr("too many dimensions or values"));
   EXPECT_THAT(error_of({DType::u8, {}}, options_of({{"compression", "gzip"}})),
-              HasSubstr("compression wants \"none\""));
+              HasSubstr("compression must be \"none\""));
   EXPECT_THAT(error_of({DType::u8, {}}, options_of({{"rows_per_batch", 0}})),
-              HasSubstr("rows_per_batch wants 1 or more, got 0"));
+              HasSubstr("rows_per_batch must be 1 or more, got 0"));
 }
 
-// As long as `length`, of memory that is not there: only its shape may be looked at.
+// Has `length` bytes without memory: only its shape may be read.
 Tensor long_text(int64_t length) { return {nullptr, 0, DType::bytes, {length}, nullptr}; }
 
 TEST(ArrowWriter, WhatOffsetsCannotSayIsRefused) {
@@ -160,7 +161,8 @@ TEST(ArrowWriter, WhatOffsetsCannotSayIsRefused) {
   const Tensor fits = text_tensor("fits", DType::bytes);
   EXPECT_TRUE((*writer)->add({fits}).ok());
   EXPECT_THAT(std::string((*writer)->add({long_text(int64_t{1} << 31)}).text()),
-              HasSubstr("field 'x': arrow wants runs of less than 2^31, got 2147483648; large_offsets=True"));
+              HasSubstr("field 'x': arrow has 32-bit offsets: expected fewer than 2^31 bytes or items, got "
+                        "2147483648; set large_offsets=True"));
   EXPECT_TRUE((*writer)->add({fits}).ok());
   ASSERT_TRUE((*writer)->finish().ok());
   const auto back = read_samples(folder / "a");

@@ -1,5 +1,4 @@
-// Fixed and extensible arrays: chunks by their number, for datasets whose dimensions do not grow, or one
-// does.
+// Fixed and extensible arrays: chunks by number, for datasets with no or one growing dimension.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +9,7 @@
 namespace headrace::hdf5 {
 namespace {
 
-// Bits of a map of pages, the first of them the highest of its byte.
+// A bit of a page bitmap, most significant bit first.
 bool has_bit(std::span<const std::byte> map, uint64_t i) {
   return i / 8 < map.size() && (std::to_integer<uint32_t>(map[i / 8]) & (0x80u >> (i % 8))) != 0;
 }
@@ -18,7 +17,7 @@ bool has_bit(std::span<const std::byte> map, uint64_t i) {
 Status check_entry(const FoundChunks& found, uint64_t entry) {
   const auto plain = static_cast<uint64_t>(found.place.sizes.address);
   if (entry == plain || (entry >= plain + 5 && entry <= plain + 12)) return {};
-  return corrupt("wants entries of " + std::to_string(plain) + " bytes, or 5 to 12 more, got " +
+  return corrupt("expected entries of " + std::to_string(plain) + " bytes, or 5 to 12 bytes more, got " +
                  std::to_string(entry));
 }
 
@@ -28,10 +27,10 @@ Status add_entries(FoundChunks& found, Cursor& cursor, uint64_t begin, uint64_t 
   return {};
 }
 
-// Pages of a block: some entries and a checksum each, those that were never written left out.
+// Pages of a block: entries and a checksum each; pages that were never written are skipped.
 struct Pages {
-  uint64_t address = 0, each = 0, entry = 0;  // entries of one
-  uint64_t begin = 0, end = 0;                // entries of all
+  uint64_t address = 0, each = 0, entry = 0;  // entries per page
+  uint64_t begin = 0, end = 0;                // entries of all pages
   size_t first = 0;
 
   void read(const FoundChunksPtr& found, std::span<const std::byte> map, uint64_t map_from) const {
@@ -54,7 +53,7 @@ struct FixedArray {
 
   Status header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("FAHD")) return corrupt("wants FAHD, got other bytes");
+    if (!cursor.signature("FAHD")) return corrupt("expected FAHD, got other bytes");
     HEADRACE_TRY(check_checksum(bytes, "a fixed array"));
     cursor.skip(2);
     entry = cursor.u8();
@@ -62,7 +61,7 @@ struct FixedArray {
     count = cursor.length();
     const uint64_t address = cursor.address();
     HEADRACE_TRY(check_entry(*found, entry));
-    if (page_bits > 32) return corrupt("wants pages of at most 2^32 entries");
+    if (page_bits > 32) return corrupt("expected pages of at most 2^32 entries");
     page = uint64_t{1} << page_bits;
     if (address == kNowhere) return {};
     const auto head = 6 + static_cast<uint64_t>(found->place.sizes.address);
@@ -81,48 +80,48 @@ struct FixedArray {
 
   Status whole(std::span<const std::byte> bytes, uint64_t head) const {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("FADB")) return corrupt("wants FADB, got other bytes");
-    HEADRACE_TRY(check_checksum(bytes, "a fixed array's block"));
+    if (!cursor.signature("FADB")) return corrupt("expected FADB, got other bytes");
+    HEADRACE_TRY(check_checksum(bytes, "a fixed array block"));
     cursor.skip(head - 4);
     return add_entries(*found, cursor, 0, count, 0, entry);
   }
 
   Status paged(std::span<const std::byte> bytes, uint64_t head, uint64_t map, uint64_t address) const {
-    if (!Cursor(bytes).signature("FADB")) return corrupt("wants FADB, got other bytes");
-    HEADRACE_TRY(check_checksum(bytes, "a fixed array's block"));
+    if (!Cursor(bytes).signature("FADB")) return corrupt("expected FADB, got other bytes");
+    HEADRACE_TRY(check_checksum(bytes, "a fixed array block"));
     Pages{address + bytes.size(), page, entry, 0, count, 0}.read(found, bytes.subspan(head, map), 0);
     return {};
   }
 };
 
-// Entries in the index block, then blocks of them, each size a number of times, then blocks of blocks.
+// Entries in the index block, then data blocks of increasing sizes, then blocks of data blocks.
 struct ExtensibleArray {
   FoundChunksPtr found;
   size_t first = 0;  // the dimension that grows
   uint64_t entry = 0, count = 0, inside = 0, least = 0, pointers = 0, page = 0;
   int offset_bytes = 0, levels = 0;
 
-  // Of level u: how many data blocks there are, and entries in each.
+  // Number of data blocks of level u, and of entries in each.
   static uint64_t blocks_of(int u) { return uint64_t{1} << (u / 2); }
   uint64_t entries_of(int u) const { return (uint64_t{1} << ((u + 1) / 2)) * least; }
   uint64_t block_head() const { return 6 + static_cast<uint64_t>(found->place.sizes.address + offset_bytes); }
 
   Status header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("EAHD")) return corrupt("wants EAHD, got other bytes");
+    if (!cursor.signature("EAHD")) return corrupt("expected EAHD, got other bytes");
     HEADRACE_TRY(check_checksum(bytes, "an extensible array"));
     cursor.skip(2);
     entry = cursor.u8();
     const uint8_t bits = cursor.u8();
     inside = cursor.u8(), least = cursor.u8(), pointers = cursor.u8();
     const uint8_t page_bits = cursor.u8();
-    for (int i = 0; i < 4; ++i) (void)cursor.length();  // how many blocks, and their bytes
+    for (int i = 0; i < 4; ++i) (void)cursor.length();  // numbers of blocks, and their bytes
     count = cursor.length();
     (void)cursor.length();
     const uint64_t address = cursor.address();
     HEADRACE_TRY(check_entry(*found, entry));
     if (bits > 64 || page_bits > 32 || !std::has_single_bit(least) || !std::has_single_bit(pointers))
-      return corrupt("wants an extensible array of blocks that are powers of two");
+      return corrupt("expected an extensible array whose block sizes are powers of two");
     page = uint64_t{1} << page_bits;
     offset_bytes = (bits + 7) / 8;
     levels = 1 + bits - std::countr_zero(least);
@@ -136,8 +135,8 @@ struct ExtensibleArray {
 
   Status index(std::span<const std::byte> bytes) const {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("EAIB")) return corrupt("wants EAIB, got other bytes");
-    HEADRACE_TRY(check_checksum(bytes, "an extensible array's index"));
+    if (!cursor.signature("EAIB")) return corrupt("expected EAIB, got other bytes");
+    HEADRACE_TRY(check_checksum(bytes, "an extensible array index"));
     cursor.skip(2 + static_cast<size_t>(found->place.sizes.address));
     const uint64_t here = std::min(inside, count);
     HEADRACE_TRY(add_entries(*found, cursor, 0, here, first, entry));
@@ -152,7 +151,7 @@ struct ExtensibleArray {
         at = saturating_add(at, saturating_mul(blocks_of(u), entries_of(u)));
       }
     }
-    return cursor.check("an extensible array's index");
+    return cursor.check("an extensible array index");
   }
 
   void super_block(uint64_t address, uint64_t at, int u) const {
@@ -162,13 +161,13 @@ struct ExtensibleArray {
         block_head() + map + blocks_of(u) * static_cast<uint64_t>(found->place.sizes.address);
     found->read(address, length + kChecksum, [self = *this, at, u, map](std::span<const std::byte> bytes) {
       Cursor cursor(bytes, self.found->place.sizes);
-      if (!cursor.signature("EASB")) return corrupt("wants EASB, got other bytes");
-      HEADRACE_TRY(check_checksum(bytes, "an extensible array's block"));
+      if (!cursor.signature("EASB")) return corrupt("expected EASB, got other bytes");
+      HEADRACE_TRY(check_checksum(bytes, "an extensible array block"));
       cursor.skip(self.block_head() - 4);
       const auto pages = cursor.take(map);
       for (uint64_t i = 0; i < blocks_of(u); ++i)
         self.data_block(cursor.address(), at + i * self.entries_of(u), u, pages, i);
-      return cursor.check("an extensible array's block");
+      return cursor.check("an extensible array block");
     });
   }
 
@@ -181,14 +180,14 @@ struct ExtensibleArray {
     found->read(address, block_head() + entries * entry + kChecksum,
                 [self = *this, at, end](std::span<const std::byte> bytes) {
                   Cursor cursor(bytes, self.found->place.sizes);
-                  if (!cursor.signature("EADB")) return corrupt("wants EADB, got other bytes");
-                  HEADRACE_TRY(check_checksum(bytes, "an extensible array's block"));
+                  if (!cursor.signature("EADB")) return corrupt("expected EADB, got other bytes");
+                  HEADRACE_TRY(check_checksum(bytes, "an extensible array block"));
                   cursor.skip(self.block_head() - 4);
                   return add_entries(*self.found, cursor, at, end, self.first, self.entry);
                 });
   }
 
-  // Levels whose data blocks the index block names itself.
+  // Levels whose data blocks are listed in the index block itself.
   int inner_levels() const { return 2 * std::countr_zero(pointers); }
 };
 

@@ -58,7 +58,7 @@ void FoundChunks::read(uint64_t address, uint64_t length,
   ++waiting_;
   fetches.ask_all(owner, saturating_add(place.base, address), length,
                   [this, then = std::move(then)](std::span<const std::byte> bytes) -> Status {
-                    HEADRACE_TRY(then(bytes));  // holds what this belongs to
+                    HEADRACE_TRY(then(bytes));  // holds the owner of this
                     --waiting_;
                     return end_if_done();
                   });
@@ -72,7 +72,7 @@ Status FoundChunks::end_if_done() {
 
 namespace {
 
-// The B-tree of version 1: keys with sizes and element offsets, between them the addresses of what is below.
+// The B-tree of version 1: keys with sizes and element offsets, alternating with child addresses.
 class OldTree {
  public:
   explicit OldTree(FoundChunksPtr found) : found_(std::move(found)) {}
@@ -92,11 +92,11 @@ class OldTree {
     const bool is_tree = cursor.signature("TREE");
     const uint8_t type = cursor.u8(), stated = cursor.u8();
     const uint64_t entries = cursor.u16();
-    (void)cursor.address(), (void)cursor.address();  // neighbours
+    (void)cursor.address(), (void)cursor.address();  // siblings
     HEADRACE_TRY(cursor.check("a B-tree of chunks"));
-    if (!is_tree || type != 1) return corrupt("wants a B-tree of chunks, got other bytes");
+    if (!is_tree || type != 1) return corrupt("expected a B-tree of chunks, got other bytes");
     if (level != kAnyLevel && stated != level)
-      return corrupt("wants a B-tree's node of level " + std::to_string(level) + ", got " +
+      return corrupt("expected a B-tree node of level " + std::to_string(level) + ", got " +
                      std::to_string(stated));
     const uint64_t key = 8 + 8 * (found_->rank() + 1);
     const uint64_t needs =
@@ -135,7 +135,7 @@ Status tree2_record(FoundChunks& found, const Tree2& tree, Cursor record) {
   const size_t size_bytes =
       tree.record_bytes - std::min(tree.record_bytes, address_bytes + 4 + 8 * found.rank());
   if (tree.type != kPlain && (tree.type != kFiltered || size_bytes < 1 || size_bytes > 8))
-    return corrupt("wants records of chunks, got records of type " + std::to_string(tree.type));
+    return corrupt("expected chunk records, got records of type " + std::to_string(tree.type));
   const uint64_t address = record.address();
   uint64_t size = found.dataset->chunk_bytes();
   uint32_t mask = 0;
@@ -145,22 +145,23 @@ Status tree2_record(FoundChunks& found, const Tree2& tree, Cursor record) {
   }
   std::vector<uint64_t> at(found.rank());
   for (uint64_t& one : at) one = record.u64();
-  HEADRACE_TRY(record.check("a record of a chunk"));
+  HEADRACE_TRY(record.check("a chunk record"));
   found.add(at, address, size, mask);
   return {};
 }
 
 constexpr uint64_t kMostImplicit = uint64_t{1} << 24;
 
-// One behind the other, all of them there.
+// All chunks exist and are contiguous.
 Status add_implicit(FoundChunks& found, uint64_t address) {
   const uint64_t each = found.dataset->chunk_bytes();
   uint64_t count = 1;
   for (const uint64_t most : found.most) count = saturating_mul(count, most);
   if (saturating_mul(count, each) > found.fetches.file_size())
-    return corrupt("wants chunks that fit the file");
+    return corrupt("expected chunks that fit in the file");
   if (count > kMostImplicit)
-    return {Code::exhausted, "wants at most " + std::to_string(kMostImplicit) + " chunks without an index"};
+    return {Code::exhausted,
+            "expected at most " + std::to_string(kMostImplicit) + " chunks without an index"};
   for (uint64_t i = 0; i < count; ++i) found.add_nth(i, 0, address + i * each, each, 0);
   return found.end_if_done();
 }

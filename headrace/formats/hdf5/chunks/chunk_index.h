@@ -1,4 +1,4 @@
-// Where the chunks of a dataset lie: every index that HDF5 has for them, walked.
+// Finds the chunks of a dataset in any of HDF5's chunk indexes.
 #pragma once
 #include "headrace/formats/hdf5/structures/messages.h"
 #include "headrace/formats/hdf5/structures/object_header.h"

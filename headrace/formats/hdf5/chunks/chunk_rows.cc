@@ -36,7 +36,7 @@ std::span<const Chunk> chunks_of(const Dataset& dataset, RowRange rows) {
   const uint64_t across = chunks_across(dataset), each = dataset.chunk[0];
   if (rows.begin >= rows.end || across == 0) return {};
   const uint64_t first = rows.begin / each * across, end = ((rows.end - 1) / each + 1) * across;
-  // Mostly all are there, and the i-th is number i.
+  // Usually all chunks exist, and the i-th has index i.
   const auto& chunks = dataset.chunks;
   const auto lower = [&](uint64_t index) -> size_t {
     if (index < chunks.size() && chunks[index].index == index) return index;
@@ -76,7 +76,7 @@ void place_chunk(const Dataset& dataset, const Chunk& chunk, std::span<const std
                  std::byte* out) {
   const size_t rank = dataset.dims.size();
   const std::vector<uint64_t> begin = origin(dataset, chunk);
-  // The part of the chunk that is inside the dataset and, in the first dimension, among the rows.
+  // The part of the chunk that is inside the dataset and, in the first dimension, inside `rows`.
   std::vector<uint64_t> from(rank), count(rank), stride(rank), row_stride(rank);
   uint64_t in_chunk = dataset.element, in_row = dataset.element;
   for (size_t i = rank; i-- > 0;) {
@@ -89,7 +89,7 @@ void place_chunk(const Dataset& dataset, const Chunk& chunk, std::span<const std
   from[0] = first - begin[0], count[0] = last - first;
   uint64_t target = (first - rows.begin) * row_stride[0];
   for (size_t i = 1; i < rank; ++i) target += begin[i] * row_stride[i];
-  // Dimensions that are whole both here and there are copied at once with the one before them.
+  // Dimensions that are complete in both are copied together with the dimension before them.
   size_t last_loop = rank - 1;
   uint64_t run = count[rank - 1] * dataset.element;
   while (last_loop > 0 && count[last_loop] == dataset.dims[last_loop] &&

@@ -1,4 +1,4 @@
-// Rows of a chunked dataset: which chunks they lie in, and where their bytes go. Pure; any thread.
+// Rows of a chunked dataset: their chunks, and where their bytes go. Pure; any thread.
 #pragma once
 #include <span>
 #include <vector>
@@ -12,19 +12,19 @@ struct RowRange {
   uint64_t size() const { return end - begin; }
 };
 
-// Those that are there, in order.
+// The existing chunks with these rows, in order.
 std::span<const Chunk> chunks_of(const Dataset& dataset, RowRange rows);
-// The rows of which a chunk holds a part, or all.
+// The rows that a chunk holds, in whole or in part.
 RowRange rows_of(const Dataset& dataset, const Chunk& chunk);
-// Whether a chunk holds whole rows, one behind the other.
+// Whether chunks hold whole, contiguous rows.
 bool holds_whole_rows(const Dataset& dataset);
-// Whether it reaches over the dataset's end in any dimension.
+// Whether it extends past the dataset's end in any dimension.
 bool is_at_edge(const Dataset& dataset, const Chunk& chunk);
 
-// The fill value in all of `out`, which holds whole elements.
+// Fills `out`, which holds whole elements, with the fill value.
 void fill(const Dataset& dataset, std::span<std::byte> out);
-// What the chunk has of these rows, from its unpacked bytes to where they belong in `out`: the rows, one
-// behind the other.
+// Copies the chunk's part of these rows from its decompressed bytes to its place in `out`, which holds the
+// rows contiguously.
 void place_chunk(const Dataset& dataset, const Chunk& chunk, std::span<const std::byte> plain, RowRange rows,
                  std::byte* out);
 

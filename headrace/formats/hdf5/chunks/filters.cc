@@ -14,8 +14,8 @@ namespace {
 
 enum FilterId : uint16_t { kDeflate = 1, kShuffle = 2, kFletcher32 = 3, kSzip = 4, kLzf = 32000 };
 
-constexpr uint64_t kFreeUnpacked = uint64_t{256} << 20;  // may be unpacked without a question
-constexpr uint64_t kMostRatio = 1100;                    // deflate's is 1032 at most
+constexpr uint64_t kFreeUnpacked = uint64_t{256} << 20;  // may be decompressed at any ratio
+constexpr uint64_t kMostRatio = 1100;                    // deflate's is at most 1032
 
 std::string filter_name(uint16_t id) {
   constexpr std::pair<uint16_t, const char*> names[] = {
@@ -33,23 +33,23 @@ Status inflate_all(std::span<const std::byte> in, std::span<std::byte> out) {
                                reinterpret_cast<const Bytef*>(in.data()), &used);
   if (code == Z_MEM_ERROR) return {Code::exhausted, "no memory to inflate"};
   if (code == Z_OK && size == out.size()) return {};
-  return corrupt("wants deflated data of " + std::to_string(out.size()) + " bytes, got " +
+  return corrupt("expected deflated data of " + std::to_string(out.size()) + " bytes, got " +
                  (code == Z_OK          ? std::to_string(size)
                   : code == Z_BUF_ERROR ? "more or fewer"
                                         : "other data"));
 }
 
-// Without its last four bytes, which are the checksum. Old writers on little-endian machines swapped its
+// Verifies and removes the last four bytes, the checksum. Old writers on little-endian machines swapped its
 // bytes.
 Result<BufferPtr> without_checksum(const BufferPtr& in) {
-  if (in->size() < 4) return corrupt("wants a checksum of 4 bytes, got " + std::to_string(in->size()));
+  if (in->size() < 4) return corrupt("expected a checksum of 4 bytes, got " + std::to_string(in->size()));
   const auto bytes = in->bytes().first(in->size() - 4);
   uint32_t stated = 0;
   std::memcpy(&stated, in->data() + bytes.size(), 4);
   const uint32_t made = fletcher32(bytes);
   const uint32_t swapped = (made & 0x00ff00ff) << 8 | (made & 0xff00ff00) >> 8;
   if (stated != made && stated != swapped)
-    return corrupt("wants data with checksum " + std::to_string(stated) + ", got " + std::to_string(made));
+    return corrupt("expected data with checksum " + std::to_string(stated) + ", got " + std::to_string(made));
   return BufferPtr(std::make_shared<BorrowedBuffer>(bytes, in));
 }
 
@@ -63,9 +63,9 @@ Result<BufferPtr> undo(const Filter& filter, const BufferPtr& in, uint64_t plain
     return BufferPtr(out);
   }
   if (plain > kFreeUnpacked && plain / kMostRatio > in->size())
-    return Status(Code::exhausted, "wants to unpack " + std::to_string(in->size()) + " bytes to at most " +
-                                       std::to_string(kFreeUnpacked) + " bytes or 1100 times, got " +
-                                       std::to_string(plain));
+    return Status(Code::exhausted, "expected " + std::to_string(in->size()) +
+                                       " bytes to decompress to at most " + std::to_string(kFreeUnpacked) +
+                                       " bytes or 1100 times their size, got " + std::to_string(plain));
   const MutableBufferPtr out = HeapBuffer::make(plain);
   const std::span<std::byte> to{out->mutable_data(), out->size()};
   if (filter.id == kDeflate) HEADRACE_TRY(inflate_all(in->bytes(), to));
@@ -77,8 +77,8 @@ Result<BufferPtr> undo(const Filter& filter, const BufferPtr& in, uint64_t plain
   return BufferPtr(out);
 }
 
-// What a filter is given to undo is what those after it made: a checksum that was added before packing
-// counts.
+// Size of filter i's output when reading: the chunk, plus 4 bytes for each checksum that was added before
+// that filter.
 uint64_t bytes_before(const std::vector<Filter>& filters, size_t i, uint32_t mask, uint64_t plain) {
   for (size_t k = 0; k < i; ++k)
     if (filters[k].id == kFletcher32 && (mask >> k & 1) == 0) plain += 4;
@@ -91,7 +91,7 @@ Status check_filters(const std::vector<Filter>& filters) {
   for (const Filter& filter : filters)
     if (filter.id != kLzf && (filter.id < kDeflate || filter.id > kSzip))
       return {Code::unavailable,
-              "wants chunks that are plain or passed through gzip, shuffle, fletcher32, szip or lzf, "
+              "expected chunks without filters or with gzip, shuffle, fletcher32, szip or lzf, "
               "got the filter " +
                   filter_name(filter.id)};
   return {};
@@ -110,12 +110,12 @@ void unshuffle(std::span<const std::byte> in, size_t element, std::span<std::byt
 
 Status unpack_lzf(std::span<const std::byte> in, std::span<std::byte> out) {
   const Status damaged =
-      corrupt("wants LZF data of " + std::to_string(out.size()) + " bytes, got other data");
+      corrupt("expected LZF data of " + std::to_string(out.size()) + " bytes, got other data");
   size_t from = 0, to = 0;
   const auto next = [&] { return std::to_integer<size_t>(in[from++]); };
   while (from < in.size()) {
     const size_t control = next();
-    if (control < 32) {  // as many bytes as they are, and one
+    if (control < 32) {  // literal bytes: control + 1 of them
       const size_t count = control + 1;
       if (count > in.size() - from || count > out.size() - to) return damaged;
       std::memcpy(out.data() + to, in.data() + from, count);
@@ -141,7 +141,7 @@ Result<BufferPtr> unfilter(const Dataset& dataset, const Chunk& chunk, BufferPtr
     HEADRACE_ASSIGN(stored, undo(dataset.filters[i], stored, bytes_before(dataset.filters, i, mask, plain)));
   }
   if (stored->size() != plain)
-    return corrupt("wants a chunk of " + std::to_string(plain) + " bytes, got " +
+    return corrupt("expected a chunk of " + std::to_string(plain) + " bytes, got " +
                    std::to_string(stored->size()));
   return stored;
 }

@@ -1,4 +1,4 @@
-// Chunks as an index names them, on their way into a dataset. Shared by the reads of that index.
+// Collects the chunks of an index into a dataset. Shared by the reads of that index.
 #pragma once
 #include <memory>
 
@@ -11,14 +11,15 @@ struct FoundChunks {
   FoundChunks(Fetches& all, Fetches::Owner whose, Place where, Dataset* into,
               std::function<Status()> then_do);
 
-  // A chunk at these coordinates, counted in chunks; those beyond the dataset's end are left out.
+  // A chunk at these coordinates, counted in chunks; ignored beyond the dataset's end.
   void add(std::span<const uint64_t> at, uint64_t address, uint64_t size, uint32_t mask);
-  // The i-th in an array of all that may ever be, in which dimension `first` varies slowest.
+  // The i-th chunk of the maximal dataset, with dimension `first` varying slowest.
   void add_nth(uint64_t i, size_t first, uint64_t address, uint64_t size, uint32_t mask);
   // An entry of such an array: an address, and the stored size and mask where `entry` has more bytes.
   Status add_entry(Cursor& cursor, uint64_t i, size_t first, uint64_t entry);
 
-  // `then` is called with each read's bytes. After the last of them the chunks are sorted and it is over.
+  // `then` is called with each read's bytes. After the last of them the chunks are sorted and `then_do` is
+  // called.
   void read(uint64_t address, uint64_t length, std::function<Status(std::span<const std::byte>)> then);
   Status end_if_done();
 
@@ -28,7 +29,7 @@ struct FoundChunks {
   Fetches::Owner owner;
   Place place;
   Dataset* dataset;
-  std::vector<uint64_t> counts, most;  // of chunks in each dimension: now, and at most
+  std::vector<uint64_t> counts, most;  // number of chunks in each dimension: now, and at most
 
  private:
   std::function<Status()> then_;

@@ -9,7 +9,7 @@
 namespace headrace::hdf5 {
 namespace {
 
-// Bits, the highest of each byte first. Past the end they are zeros, and ok() is false.
+// Reads bits, most significant first. Past the end they are zeros, and ok() is false.
 class Bits {
  public:
   explicit Bits(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -24,7 +24,7 @@ class Bits {
     held_ -= count;
     return static_cast<uint32_t>(window_ >> held_ & ((uint64_t{1} << count) - 1));
   }
-  uint32_t zeros() {  // before the next one, which is passed over
+  uint32_t zeros() {  // counts zeros before the next one bit, and skips that
     uint32_t out = 0;
     while (ok_ && take(1) == 0) ++out;
     return out;
@@ -38,7 +38,7 @@ class Bits {
   bool ok_ = true;
 };
 
-// Pairs of numbers by the one that both are coded as: those of sum 0, of sum 1, and so on.
+// Pairs of numbers are coded as one number: those with sum 0, with sum 1, and so on.
 struct Pair {
   uint32_t sum = 0, first = 0;  // the first code of that sum
 };
@@ -49,7 +49,7 @@ Pair pair_of(uint32_t code) {
 }
 constexpr uint32_t kMostPair = 90;
 
-// Lines of blocks of samples.
+// Decodes lines, which are blocks of samples.
 class Decoder {
  public:
   Decoder(const SzipOptions& options, uint32_t bits, std::span<const std::byte> in)
@@ -64,12 +64,12 @@ class Decoder {
 
   size_t line_samples() const { return size_t{blocks_} * block_; }
 
-  // The next line, whole; or so many samples of it, the last that there are.
+  // The next line: whole, or, at the end, of at least `wanted` samples.
   Result<std::span<const uint32_t>> line(size_t wanted) {
     line_.clear();
     while (line_.size() < wanted) {
       HEADRACE_TRY(block());
-      if (!in_.ok()) return corrupt("wants szip data to their end, they end in the middle");
+      if (!in_.ok()) return corrupt("expected more szip data, but it ends in the middle");
     }
     if (has_predictor_) undo_prediction();
     return std::span<const uint32_t>(line_);
@@ -77,7 +77,7 @@ class Decoder {
 
  private:
   Status block() {
-    const bool has_first = has_predictor_ && line_.empty();  // a sample as it is, which the others build on
+    const bool has_first = has_predictor_ && line_.empty();  // an uncoded sample, the start of the prediction
     const uint32_t option = in_.take(option_bits_), most = (1u << option_bits_) - 1;
     if (option == most) {
       for (uint32_t i = 0; i < block_; ++i) line_.push_back(in_.take(bits_));
@@ -96,7 +96,7 @@ class Decoder {
   Status pairs(bool has_first) {
     for (uint32_t i = has_first; i < block_; ++i) {
       const uint32_t code = in_.zeros();
-      if (code > kMostPair) return corrupt("wants szip pairs of at most 90, got " + std::to_string(code));
+      if (code > kMostPair) return corrupt("expected szip pairs of at most 90, got " + std::to_string(code));
       const Pair pair = pair_of(code);
       const uint32_t second = code - pair.first;
       if (i % 2 == 0) {
@@ -116,7 +116,8 @@ class Decoder {
       count = std::min(blocks_ - done, kSegment - done % kSegment);
     else if (count > kToTheEnd)
       --count;
-    if (count > blocks_ - done) return corrupt("wants szip blocks within a line, got too many zeros");
+    if (count > blocks_ - done)
+      return corrupt("expected szip blocks within a line, got too many zero blocks");
     line_.resize(line_.size() + size_t{count} * block_ - has_first);
     return {};
   }
@@ -153,8 +154,8 @@ Status unpack_samples(const SzipOptions& options, uint32_t bits, std::span<const
     const size_t left = (out.size() - at) / bytes;
     const bool is_last = left <= options.line;
     HEADRACE_ASSIGN(const auto line, decoder.line(is_last ? left : decoder.line_samples()));
-    const size_t count = std::min<size_t>(left, options.line);  // what fills up the last block is left out
-    if (count == 0) return corrupt("wants szip data of whole samples");
+    const size_t count = std::min<size_t>(left, options.line);  // padding of the last block is dropped
+    if (count == 0) return corrupt("expected szip data of whole samples");
     for (size_t i = 0; i < count; ++i, at += bytes)
       put(line[i], bytes, options.is_big_endian, out.data() + at);
   }
@@ -165,14 +166,15 @@ Status unpack_samples(const SzipOptions& options, uint32_t bits, std::span<const
 
 Result<SzipOptions> szip_options(std::span<const uint32_t> values) {
   constexpr uint32_t kBigEndian = 16, kPredictor = 32;
-  if (values.size() < 4) return corrupt("wants four values for szip, got " + std::to_string(values.size()));
+  if (values.size() < 4)
+    return corrupt("expected four values for szip, got " + std::to_string(values.size()));
   SzipOptions out;
   out.is_big_endian = (values[0] & kBigEndian) != 0, out.has_predictor = (values[0] & kPredictor) != 0;
   out.block = values[1], out.bits = values[2], out.line = values[3];
   const bool has_bits = (out.bits >= 1 && out.bits <= 24) || out.bits == 32 || out.bits == 64;
   if (out.block < 2 || out.block > 32 || out.block % 2 != 0 || !has_bits || out.line < 1 || out.line > 4096)
     return corrupt(
-        "wants szip blocks of 2 to 32 samples of 1 to 24, 32 or 64 bits in lines of at most 4096, got " +
+        "expected szip blocks of 2 to 32 samples of 1 to 24, 32 or 64 bits in lines of at most 4096, got " +
         std::to_string(out.block) + ", " + std::to_string(out.bits) + " and " + std::to_string(out.line));
   return out;
 }
@@ -180,17 +182,17 @@ Result<SzipOptions> szip_options(std::span<const uint32_t> values) {
 Status unpack_szip(const SzipOptions& options, std::span<const std::byte> in, std::span<std::byte> out) {
   uint32_t stated = 0;
   if (in.size() < sizeof stated)
-    return corrupt("wants szip data, got " + std::to_string(in.size()) + " bytes");
+    return corrupt("expected szip data, got " + std::to_string(in.size()) + " bytes");
   std::memcpy(&stated, in.data(), sizeof stated);
   if (stated != out.size())
-    return corrupt("wants szip data of " + std::to_string(out.size()) + " bytes, got " +
+    return corrupt("expected szip data of " + std::to_string(out.size()) + " bytes, got " +
                    std::to_string(stated));
   in = in.subspan(sizeof stated);
   if (options.bits < 32) return unpack_samples(options, options.bits, in, out);
-  // Wide numbers are packed byte by byte: first all first bytes, then all second ones.
+  // Wide numbers are stored as byte planes: first all first bytes, then all second ones.
   const size_t width = options.bits / 8, count = out.size() / width;
   std::vector<std::byte> planes(count * width);
-  if (planes.size() != out.size()) return corrupt("wants szip data of whole samples");
+  if (planes.size() != out.size()) return corrupt("expected szip data of whole samples");
   HEADRACE_TRY(unpack_samples(options, 8, in, planes));
   for (size_t b = 0; b < width; ++b)
     for (size_t i = 0; i < count; ++i) out[i * width + b] = planes[b * count + i];

@@ -28,7 +28,7 @@ struct Mixed {
     b ^= a, b -= std::rotl(a, 14);
     c ^= b, c -= std::rotl(b, 24);
   }
-  void add(std::span<const std::byte> bytes) {  // twelve at most; what is missing counts as zero
+  void add(std::span<const std::byte> bytes) {  // at most twelve; missing ones count as zero
     uint32_t words[3] = {};
     std::memcpy(words, bytes.data(), bytes.size());
     a += words[0], b += words[1], c += words[2];
@@ -50,7 +50,7 @@ uint32_t lookup3(std::span<const std::byte> bytes) {
   return mixed.c;
 }
 
-// Over big-endian words of 16 bits; a last odd byte is a word's upper half.
+// Over big-endian words of 16 bits; an odd last byte is the upper half of a word.
 uint32_t fletcher32(std::span<const std::byte> bytes) {
   constexpr size_t kNoOverflow = 360;  // words whose sums stay below 2^32
   uint32_t low = 0, high = 0;
@@ -74,12 +74,12 @@ uint32_t fletcher32(std::span<const std::byte> bytes) {
 }
 
 Status check_checksum(std::span<const std::byte> structure, const char* what) {
-  if (structure.size() < 4) return corrupt(std::string("wants ") + what + ", got less than its checksum");
+  if (structure.size() < 4) return corrupt(std::string("expected ") + what + ", got less than its checksum");
   uint32_t stated = 0;
   std::memcpy(&stated, structure.data() + structure.size() - 4, 4);
   const uint32_t made = lookup3(structure.first(structure.size() - 4));
   if (stated == made) return {};
-  return corrupt(std::string("wants ") + what + " with checksum " + std::to_string(stated) + ", got " +
+  return corrupt(std::string("expected ") + what + " with checksum " + std::to_string(stated) + ", got " +
                  std::to_string(made));
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 constexpr uint64_t kMostRows = uint64_t{1} << 48;
 constexpr uint64_t kMostBytes = uint64_t{2} << 30;  // of a row, or of a chunk
-constexpr uint64_t kFreeRow = uint64_t{256} << 20;  // of a row, whatever is stored of it
-constexpr uint64_t kMostRowRatio = 1100;            // deflate's is 1032 at most
+constexpr uint64_t kFreeRow = uint64_t{256} << 20;  // of a row, whatever the size of the file
+constexpr uint64_t kMostRowRatio = 1100;            // deflate's is at most 1032
 
 bool within(uint64_t offset, uint64_t length, uint64_t size) {
   return offset <= size && length <= size - offset;
@@ -23,43 +23,43 @@ uint64_t product(const std::vector<uint64_t>& dims, size_t from, uint64_t out) {
 
 Status check_leaf(const Leaf& leaf, const Dataset& dataset) {
   if (!within(leaf.offset, leaf.bytes, dataset.element))
-    return corrupt("wants member '" + leaf.name + "' within its " + std::to_string(dataset.element) +
+    return corrupt("expected member '" + leaf.name + "' within its " + std::to_string(dataset.element) +
                    " bytes, got " + std::to_string(leaf.bytes) + " at " + std::to_string(leaf.offset));
   uint64_t bytes = size_of(leaf.dtype);
   for (const int64_t dim : leaf.item)
     bytes = dim < 0 ? kNowhere : saturating_mul(bytes, static_cast<uint64_t>(dim));
   if (leaf.is_vlen() ? bytes == 0 || bytes > kMostBytes : leaf.form != Form::text && bytes != leaf.bytes)
-    return corrupt("wants values that fill member '" + leaf.name + "', got " + std::to_string(bytes) +
+    return corrupt("expected values that fill member '" + leaf.name + "', got " + std::to_string(bytes) +
                    " bytes for " + std::to_string(leaf.bytes));
   if (!leaf.places.empty() && leaf.places.size() != dataset.rows())
-    return corrupt("wants a place for each of " + std::to_string(dataset.rows()) + " rows");
+    return corrupt("expected a place for each of " + std::to_string(dataset.rows()) + " rows");
   return {};
 }
 
 Status check_chunks(const Dataset& dataset, uint64_t file_size) {
   if (dataset.chunk.size() != dataset.dims.size())
-    return corrupt("wants chunks of " + std::to_string(dataset.dims.size()) + " dimensions, got " +
+    return corrupt("expected chunks of " + std::to_string(dataset.dims.size()) + " dimensions, got " +
                    std::to_string(dataset.chunk.size()));
   if (std::ranges::find(dataset.chunk, 0u) != dataset.chunk.end())
-    return corrupt("wants chunks with no dimension of 0");
+    return corrupt("expected chunks without a dimension of 0");
   if (product(dataset.chunk, 0, dataset.element) > kMostBytes)
-    return {Code::exhausted, "wants chunks of at most 2 GiB"};
+    return {Code::exhausted, "expected chunks of at most 2 GiB"};
   uint64_t count = 1;
   for (size_t i = 0; i < dataset.dims.size(); ++i)
     count =
         saturating_mul(count, dataset.dims[i] / dataset.chunk[i] + (dataset.dims[i] % dataset.chunk[i] != 0));
-  if (count >= kNowhere / 2) return corrupt("has more chunks than there are numbers");
+  if (count >= kNowhere / 2) return corrupt("the number of chunks overflows");
   for (size_t i = 0; i < dataset.chunks.size(); ++i) {
     const Chunk& chunk = dataset.chunks[i];
     if (!within(chunk.address, chunk.size, file_size))
-      return corrupt("wants chunk " + std::to_string(chunk.index) + " inside the file of " +
+      return corrupt("expected chunk " + std::to_string(chunk.index) + " inside the file of " +
                      std::to_string(file_size) + " bytes, got " + std::to_string(chunk.size) +
                      " bytes at byte " + std::to_string(chunk.address));
     if (chunk.index >= count)
-      return corrupt("wants one of " + std::to_string(count) + " chunks, got number " +
+      return corrupt("expected one of " + std::to_string(count) + " chunks, got number " +
                      std::to_string(chunk.index));
     if (i > 0 && chunk.index <= dataset.chunks[i - 1].index)
-      return corrupt("wants each chunk once, chunk " + std::to_string(chunk.index) + " is there twice");
+      return corrupt("expected each chunk once, got chunk " + std::to_string(chunk.index) + " twice");
   }
   return {};
 }
@@ -84,33 +84,34 @@ const Name* Contents::find(std::string_view path) const {
 
 Status check(const Dataset& dataset, uint64_t file_size) {
   if (!dataset.has_rows()) return {};
-  if (dataset.element == 0) return corrupt("wants elements of at least one byte");
-  if (dataset.rows() > kMostRows) return corrupt("wants fewer than 2^48 rows, got more");
+  if (dataset.element == 0) return corrupt("expected elements of at least one byte");
+  if (dataset.rows() > kMostRows) return corrupt("expected fewer than 2^48 rows, got more");
   const uint64_t row = product(dataset.dims, 1, dataset.element);
   if (row > kMostBytes || (row > kFreeRow && row / kMostRowRatio > file_size))
-    return {Code::exhausted, "wants rows of at most 2 GiB, and of 256 MiB or 1100 times the file, got " +
-                                 std::to_string(row) + " bytes"};
+    return {Code::exhausted,
+            "expected rows of at most 2 GiB, and at most 256 MiB or 1100 times the file, got " +
+                std::to_string(row) + " bytes"};
   for (const Leaf& leaf : dataset.leaves) HEADRACE_TRY(check_leaf(leaf, dataset));
   if (!dataset.fill.empty() && dataset.fill.size() != dataset.element)
-    return corrupt("wants a fill value of " + std::to_string(dataset.element) + " bytes, got " +
+    return corrupt("expected a fill value of " + std::to_string(dataset.element) + " bytes, got " +
                    std::to_string(dataset.fill.size()));
   const uint64_t all = saturating_mul(row, dataset.rows());
   if (!dataset.kept.empty() && dataset.kept.size() != all)
-    return corrupt("wants " + std::to_string(all) + " bytes of kept rows");
+    return corrupt("expected " + std::to_string(all) + " bytes of kept rows");
   switch (dataset.storage) {
     case Storage::compact:
       if (dataset.compact.size() < all)
-        return corrupt("wants " + std::to_string(all) + " bytes in its header, got " +
+        return corrupt("expected " + std::to_string(all) + " bytes in its header, got " +
                        std::to_string(dataset.compact.size()));
       return {};
     case Storage::contiguous:
       if (dataset.address != kNowhere && !within(dataset.address, all, file_size))
-        return corrupt("wants " + std::to_string(all) + " bytes at byte " + std::to_string(dataset.address) +
-                       ", the file has " + std::to_string(file_size));
+        return corrupt("expected " + std::to_string(all) + " bytes at byte " +
+                       std::to_string(dataset.address) + ", but the file has " + std::to_string(file_size));
       return {};
     case Storage::chunked: return check_chunks(dataset, file_size);
   }
-  return corrupt("wants a storage of three");
+  return corrupt("expected compact, contiguous or chunked storage");
 }
 
 namespace {
@@ -153,7 +154,7 @@ class Packer {
   std::string out;
 };
 
-// Gives zeros from the first wrong byte on; is_sound() says whether there was one.
+// Returns zeros from the first invalid byte on; is_sound() is then false.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) : cursor_(std::as_bytes(std::span(bytes))) {}
@@ -166,7 +167,7 @@ class Unpacker {
     if (out >= limit) is_sound_ = false;
     return out < limit ? out : 0;
   }
-  uint64_t count() { return below(cursor_.left() / 8 + 1); }  // of things of at least eight bytes
+  uint64_t count() { return below(cursor_.left() / 8 + 1); }  // of items of at least eight bytes
   std::string text() { return std::string(cursor_.text(number())); }
   Status status() {
     const auto code = static_cast<Code>(below(static_cast<uint64_t>(Code::internal) + 1));
@@ -214,7 +215,7 @@ class Unpacker {
   bool is_sound_ = true;
 };
 
-// Rows with references are in memory, unless there are none or all are fill.
+// Rows with references must be in memory, unless there are none or all are fill values.
 bool is_kept_as_needed(const Dataset& dataset) {
   if (!dataset.has_rows() || !dataset.has_vlen() || dataset.row_elements() != 1 || dataset.rows() == 0)
     return true;
@@ -239,7 +240,7 @@ std::string pack(const Contents& contents) {
 }
 
 Result<Contents> unpack(std::string_view bytes, uint64_t file_size) {
-  const Status damaged = corrupt("wants the index that was kept, got other bytes");
+  const Status damaged = corrupt("expected the index as it was stored, got other bytes");
   Unpacker unpacker(bytes);
   Contents out;
   out.address_bytes = static_cast<int>(unpacker.below(9)),

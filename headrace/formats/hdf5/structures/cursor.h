@@ -1,6 +1,6 @@
-// Reads an HDF5 structure from its bytes, little-endian, in the order of the file. A read past the end gives
-// zeros and makes ok() false from then on: a structure is read to its end and checked once, but a count that
-// a loop or an allocation depends on is checked before.
+// Reads an HDF5 structure from its bytes, little-endian, in file order. A read past the end returns zeros
+// and makes ok() false from then on: a structure is read to its end and checked once, but a count that a
+// loop or an allocation depends on is checked before.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace headrace::hdf5 {
 
-// What HDF5 knows and Headrace does not.
+// For HDF5 features that are not supported.
 inline Status not_read(std::string what) { return {Code::unavailable, "cannot read " + std::move(what)}; }
 
-inline constexpr uint64_t kNowhere = ~uint64_t{0};  // an address that is not there
+inline constexpr uint64_t kNowhere = ~uint64_t{0};  // the undefined address
 
-// How many bytes an address and a length have in this file: 2, 4 or 8.
+// Bytes of an address and of a length in this file: 2, 4 or 8.
 struct Sizes {
   int address = 8, length = 8;
 };
@@ -29,11 +29,11 @@ class Cursor {
   explicit Cursor(std::span<const std::byte> bytes, Sizes sizes = {}) : bytes_(bytes), sizes_(sizes) {}
 
   bool ok() const { return ok_; }
-  // An error that says what was read when the bytes did not suffice.
+  // An error that names the structure if the bytes ended early.
   Status check(std::string_view what) const {
     if (ok_) return {};
-    return corrupt("wants " + std::string(what) + ", its " + std::to_string(bytes_.size()) +
-                   " bytes end in the middle");
+    return corrupt("expected " + std::string(what) + ", but its data of " + std::to_string(bytes_.size()) +
+                   " bytes ends in the middle");
   }
   size_t position() const { return position_; }
   size_t left() const { return bytes_.size() - position_; }
@@ -56,7 +56,7 @@ class Cursor {
   }
   void skip(size_t count) { (void)take(count); }
   void align(size_t to, size_t from = 0) { skip((to - (position_ - from) % to) % to); }
-  // Empty when there are fewer.
+  // Empty if there are fewer.
   std::span<const std::byte> take(size_t count) {
     if (count > left()) {
       ok_ = false;
@@ -70,7 +70,7 @@ class Cursor {
     const auto bytes = take(count);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // Up to a NUL, which is passed over.
+  // Up to a NUL, which is skipped.
   std::string_view text_to_nul() {
     const auto* begin = reinterpret_cast<const char*>(bytes_.data()) + position_;
     const size_t size = strnlen(begin, left());

@@ -1,7 +1,7 @@
-// Groups of many links: messages in a fractal heap, found through a B-tree of their names.
+// Groups with many links: messages in a fractal heap, found through a B-tree of their names.
 //
-// The heap's objects lie in blocks, those in rows: of every row the same number of blocks, their sizes
-// doubling from the second row on. An object's place is an offset into all blocks, one behind the other.
+// The heap's objects are in blocks, and blocks in rows: each row has the same number of blocks, whose sizes
+// double from the second row on. An object's position is an offset into the concatenation of all blocks.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -40,14 +40,14 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
 
   Result<uint64_t> header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("FRHP")) return corrupt("wants a fractal heap, got other bytes");
+    if (!cursor.signature("FRHP")) return corrupt("expected a fractal heap, got other bytes");
     cursor.skip(1 + 2);
     const uint16_t filters = cursor.u16();
     has_checksums = (cursor.u8() & 2) != 0;
     const uint64_t most_object = cursor.u32();
     (void)cursor.length(), (void)cursor.address();      // large objects
     (void)cursor.length(), (void)cursor.address();      // free space
-    for (int i = 0; i < 8; ++i) (void)cursor.length();  // how much of everything there is
+    for (int i = 0; i < 8; ++i) (void)cursor.length();  // numbers and sizes of objects
     width = cursor.u16(), start_size = cursor.length(), most_direct = cursor.length();
     const uint16_t bits = cursor.u16();
     cursor.skip(2);
@@ -57,7 +57,7 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
     if (filters != 0) return Status(Code::unavailable, "cannot read groups whose links are compressed");
     if (width == 0 || !std::has_single_bit(start_size) || !std::has_single_bit(most_direct) ||
         most_direct < start_size || bits == 0 || bits > 64 || rows > kMostHeapRows)
-      return corrupt("wants a fractal heap whose blocks are powers of two");
+      return corrupt("expected a fractal heap whose block sizes are powers of two");
     offset_bytes = (bits + 7) / 8;
     length_bytes =
         std::max(1, (static_cast<int>(std::bit_width(std::min(most_direct, most_object))) + 7) / 8);
@@ -85,8 +85,8 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
 
   Status indirect(std::span<const std::byte> bytes, uint64_t offset, int rows, int depth) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("FHIB")) return corrupt("wants a fractal heap's block, got other bytes");
-    HEADRACE_TRY(check_checksum(bytes, "a fractal heap's block"));
+    if (!cursor.signature("FHIB")) return corrupt("expected a fractal heap block, got other bytes");
+    HEADRACE_TRY(check_checksum(bytes, "a fractal heap block"));
     cursor.skip(1 + static_cast<size_t>(place.sizes.address + offset_bytes));
     const int direct_rows = std::countr_zero(most_direct) - std::countr_zero(start_size) + 2;
     for (int row = 0; row < rows; ++row)
@@ -98,10 +98,10 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
           continue;
         }
         const auto below = static_cast<int>(std::bit_width(row_size(row) / start_size / width));
-        if (depth == 0 || below < 1) return corrupt("wants a fractal heap that is not so deep");
+        if (depth == 0 || below < 1) return corrupt("expected a fractal heap that is not nested that deeply");
         ask(address, offset, std::min(below, kMostHeapRows), depth - 1);
       }
-    HEADRACE_TRY(cursor.check("a fractal heap's block"));
+    HEADRACE_TRY(cursor.check("a fractal heap block"));
     return --waiting == 0 ? read_names().status() : Status();
   }
 
@@ -110,7 +110,7 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
     read_tree2(fetches, owner, place, tree, {[self = shared_from_this()](const Tree2& about, Cursor record) {
                  constexpr uint8_t kNames = 5;
                  if (about.type != kNames)
-                   return corrupt("wants a B-tree of names, got type " + std::to_string(about.type));
+                   return corrupt("expected a B-tree of names, got type " + std::to_string(about.type));
                  record.skip(4);  // the name's hash
                  return self->read_object(record);
                }});
@@ -120,13 +120,13 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
   Status read_object(Cursor id) {
     const uint8_t flags = id.u8();
     const uint64_t offset = id.number(offset_bytes), length = id.number(length_bytes);
-    HEADRACE_TRY(id.check("a place in a fractal heap"));
+    HEADRACE_TRY(id.check("a fractal heap ID"));
     if ((flags & 0x30) != 0)
       return {Code::unavailable, "cannot read links that are larger than their heap's blocks"};
     const auto after = std::ranges::upper_bound(blocks, offset, {}, &HeapBlock::offset);
     if (after == blocks.begin() || offset - after[-1].offset >= after[-1].size ||
         length > after[-1].size - (offset - after[-1].offset))
-      return corrupt("wants a link inside its heap, got one at byte " + std::to_string(offset) + " of it");
+      return corrupt("expected a link inside its heap, got one at byte " + std::to_string(offset) + " of it");
     fetches.ask_all(owner, saturating_add(place.base, after[-1].address + (offset - after[-1].offset)),
                     length, [self = shared_from_this()](std::span<const std::byte> bytes) {
                       HEADRACE_ASSIGN(const Link link, read_link(Cursor(bytes, self->place.sizes)));

@@ -5,11 +5,11 @@
 namespace headrace::hdf5 {
 namespace {
 
-constexpr uint64_t kFirstRead = 256 << 10;  // writers put most structures at the beginning
+constexpr uint64_t kFirstRead = 256 << 10;  // writers place most structures at the beginning
 constexpr uint64_t kStep = 16 << 20;        // bytes in memory at once, or one read
 constexpr size_t kMostReads = 1024;         // of one step
-// Structures may be named several times, and guesses of their length overlap: more than this is a file made
-// to keep its reader busy.
+// Structures may be referenced several times, and guesses of their length overlap: beyond this limit, the
+// file is assumed to be malicious.
 constexpr uint64_t kMostTimes = 8, kFree = 64 << 20;
 
 }  // namespace
@@ -17,7 +17,7 @@ constexpr uint64_t kMostTimes = 8, kFree = 64 << 20;
 void Fetches::ask(Owner owner, uint64_t address, uint64_t length, Then then) {
   if (has_failed(owner)) return;
   if (address >= file_size_)
-    return fail(owner, corrupt("wants something before byte " + std::to_string(file_size_)), address);
+    return fail(owner, corrupt("expected an address below byte " + std::to_string(file_size_)), address);
   waiting_.push_back({owner, address, std::min(length, file_size_ - address), std::move(then)});
 }
 
@@ -42,15 +42,15 @@ void Fetches::run(Fetch fetch, std::span<const std::byte> bytes) {
   if (has_failed(fetch.owner)) return;
   bytes_read_ += bytes.size();
   if (bytes_read_ > kMostTimes * file_size_ + kFree)
-    return fail(fetch.owner, corrupt("wants structures that are read once or twice, got a tangle"),
+    return fail(fetch.owner, corrupt("expected structures that are referenced once or twice, got cycles"),
                 fetch.address);
   const Result<uint64_t> needs = fetch.then(bytes);
   if (!needs.ok()) return fail(fetch.owner, needs.status(), fetch.address);
   if (*needs <= bytes.size()) return;
   if (*needs > file_size_ - fetch.address)
     return fail(fetch.owner,
-                corrupt("wants " + std::to_string(*needs) + " bytes, the file has " +
-                        std::to_string(file_size_ - fetch.address)),
+                corrupt("expected " + std::to_string(*needs) + " bytes, but the file has only " +
+                        std::to_string(file_size_ - fetch.address) + " from here"),
                 fetch.address);
   fetch.length = *needs;
   waiting_.push_front(std::move(fetch));

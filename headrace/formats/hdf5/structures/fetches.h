@@ -1,10 +1,10 @@
-// What a walk over a file's structures still has to read: a place, and what to do with its bytes. Turns a
-// walk that is written as functions calling each other into the steps of an Opening, with as many reads in a
-// step as there are.
+// The pending reads of a traversal of a file's structures: an address, and a function for its bytes. Turns
+// a traversal that is written as functions calling each other into the steps of an Opening, with as many
+// reads per step as possible.
 //
-// A structure often says its own length: `then` answers how many bytes it needs in all, and is called again
-// with as many when those are more. Whatever fails is reported to the one it was read for, whose other reads
-// are then dropped. One thread.
+// A structure often states its own length: `then` returns the number of bytes it needs in total, and is
+// called again with that many if it is larger. A failure is reported to the owner of the read, whose other
+// reads are then dropped. One thread.
 #pragma once
 #include <deque>
 #include <functional>
@@ -18,19 +18,20 @@ namespace headrace::hdf5 {
 class Fetches {
  public:
   using Owner = size_t;
-  // Bytes it needs in all; 0 when it is done.
+  // Returns the bytes it needs in total; 0 when it is done.
   using Then = std::function<Result<uint64_t>(std::span<const std::byte>)>;
   using Fail = std::function<void(Owner, Status)>;  // once for each owner
 
   Fetches(uint64_t file_size, Fail fail) : file_size_(file_size), fail_(std::move(fail)) {}
 
-  // `length` bytes at `address` of the file, or as many as there are; at least one, or the owner has failed.
+  // `length` bytes at `address` of the file, or up to the end of the file; an address past the end fails
+  // the owner.
   void ask(Owner owner, uint64_t address, uint64_t length, Then then);
-  // Exactly this many.
+  // The same with exactly `length` bytes.
   void ask_all(Owner owner, uint64_t address, uint64_t length,
                std::function<Status(std::span<const std::byte>)> then);
   uint64_t file_size() const { return file_size_; }
-  // Goes on with what was asked for last; what is to be read next, nothing when all is done.
+  // Continues with the bytes requested last; returns the next extents, none when finished.
   std::vector<Extent> advance(std::span<const BufferPtr> bytes);
 
  private:

@@ -56,7 +56,7 @@ void find_places(Contents& contents) {
   }
   if (!std::is_sorted(objects.begin(), objects.end())) std::sort(objects.begin(), objects.end());
   const uint64_t head = heap_head({contents.address_bytes, contents.length_bytes});
-  uint64_t at = 0;  // where the next object is; 0 when that is not known
+  uint64_t at = 0;  // position of the next object; 0 if unknown
   for (size_t i = 0; i < objects.size(); ++i) {
     const Object& object = objects[i];
     const bool goes_on = i > 0 && objects[i - 1].address == object.address;
@@ -81,7 +81,7 @@ Result<HeapCollection> HeapCollection::read(std::span<const std::byte> bytes, Si
   HeapCollection out;
   out.size_ = cursor.length();
   HEADRACE_TRY(cursor.check("a global heap"));
-  if (!is_collection || version != 1) return corrupt("wants a global heap, got other bytes");
+  if (!is_collection || version != 1) return corrupt("expected a global heap, got other bytes");
   const uint64_t end = std::min<uint64_t>(out.size_, bytes.size());
   const size_t head = 8 + static_cast<size_t>(sizes.length);
   cursor.align(8);

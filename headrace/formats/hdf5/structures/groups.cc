@@ -7,7 +7,7 @@
 namespace headrace::hdf5 {
 namespace {
 
-// Old groups: a B-tree whose leaves lead to nodes of symbols, whose names lie in a local heap.
+// Old groups: a B-tree whose leaves point to symbol nodes, whose names are in a local heap.
 struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
   SymbolTable(Fetches& all, Fetches::Owner whose, Place where, WithLink then_do)
       : fetches(all), owner(whose), place(where), then(std::move(then_do)) {}
@@ -32,10 +32,10 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
 
   Status heap(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("HEAP")) return corrupt("wants a local heap, got other bytes");
+    if (!cursor.signature("HEAP")) return corrupt("expected a local heap, got other bytes");
     cursor.skip(4);
     const uint64_t length = cursor.length();
-    (void)cursor.length();  // where its free space begins
+    (void)cursor.length();  // offset of its free list
     const uint64_t address = cursor.address();
     HEADRACE_TRY(cursor.check("a local heap"));
     fetches.ask_all(owner, saturating_add(place.base, address), length,
@@ -60,11 +60,11 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
     const bool is_tree = cursor.signature("TREE");
     const uint8_t type = cursor.u8(), stated = cursor.u8();
     const uint64_t entries = cursor.u16();
-    (void)cursor.address(), (void)cursor.address();  // neighbours
+    (void)cursor.address(), (void)cursor.address();  // siblings
     HEADRACE_TRY(cursor.check("a group's B-tree"));
-    if (!is_tree || type != 0) return corrupt("wants a group's B-tree, got other bytes");
+    if (!is_tree || type != 0) return corrupt("expected a group's B-tree, got other bytes");
     if (level != kAnyLevel && stated != level)
-      return corrupt("wants a B-tree's node of level " + std::to_string(level) + ", got " +
+      return corrupt("expected a B-tree node of level " + std::to_string(level) + ", got " +
                      std::to_string(stated));
     const auto both = static_cast<uint64_t>(place.sizes.length + place.sizes.address);
     const uint64_t needs = cursor.position() + entries * both;
@@ -80,7 +80,7 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
     Cursor cursor(bytes, place.sizes);
     cursor.skip(4 + 2);
     const uint64_t count = cursor.u16();
-    HEADRACE_TRY(cursor.check("a node of symbols"));
+    HEADRACE_TRY(cursor.check("a symbol node"));
     const uint64_t needs = 8 + count * (24 + static_cast<uint64_t>(place.sizes.length + place.sizes.address));
     if (needs > bytes.size()) return needs;
     for (uint64_t i = 0; i < count; ++i) {
@@ -103,7 +103,7 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
   Result<std::string> text_at(uint64_t offset) const {
     const size_t end = offset < names.size() ? names.find('\0', offset) : std::string::npos;
     if (end == std::string::npos)
-      return corrupt("wants a name in a heap of " + std::to_string(names.size()) +
+      return corrupt("expected a name in a heap of " + std::to_string(names.size()) +
                      " bytes, got one at byte " + std::to_string(offset) + " of it");
     return names.substr(offset, end - offset);
   }
@@ -128,7 +128,7 @@ Result<bool> read_links(Fetches& fetches, Fetches::Owner owner, Place place,
     } else if (message.type == kLinkInfo) {
       is_group = true;
       cursor.skip(1);
-      if ((cursor.u8() & 1) != 0) cursor.skip(8);  // the next order of creation
+      if ((cursor.u8() & 1) != 0) cursor.skip(8);  // the next creation order
       const uint64_t heap = cursor.address(), tree = cursor.address();
       HEADRACE_TRY(cursor.check("a group's links"));
       if (heap != kNowhere && tree != kNowhere) read_dense_links(fetches, owner, place, heap, tree, then);

@@ -1,4 +1,4 @@
-// The links of a group, in all three ways that HDF5 keeps them.
+// The links of a group, in any of HDF5's three forms.
 #pragma once
 #include "headrace/formats/hdf5/structures/messages.h"
 #include "headrace/formats/hdf5/structures/object_header.h"
@@ -7,11 +7,11 @@ namespace headrace::hdf5 {
 
 using WithLink = std::function<Status(const Link&)>;
 // Whether the messages are a group's; `then` is called with each of its links, in the order in which they
-// arrive.
+// are read.
 Result<bool> read_links(Fetches& fetches, Fetches::Owner owner, Place place,
                         const std::vector<Message>& messages, WithLink then);
 
-// Links that lie in a fractal heap (dense_links.cc).
+// Links in a fractal heap (dense_links.cc).
 void read_dense_links(Fetches& fetches, Fetches::Owner owner, Place place, uint64_t heap, uint64_t tree,
                       WithLink then);
 

@@ -1,4 +1,4 @@
-// The messages of an object's header that say what a dataset is, and its links. Pure; any bytes may be given.
+// The messages of an object header that describe a dataset or a link. Pure; accepts any bytes.
 #pragma once
 #include <optional>
 #include <string>
@@ -23,10 +23,10 @@ enum MessageType : uint16_t {
   kSymbolTable = 17,
 };
 
-// Fills dims and max_dims. A scalar has no dimensions, and neither has what has no value at all.
+// Fills dims and max_dims. Scalar and null dataspaces have no dimensions.
 Status read_dataspace(Cursor cursor, Dataset& dataset);
 
-// Where chunks are found.
+// The kind and position of a chunk index.
 enum class ChunkIndex : uint8_t { none, tree, single, implicit, fixed_array, extensible_array, tree2 };
 struct ChunkPlace {
   ChunkIndex kind = ChunkIndex::none;
@@ -37,10 +37,10 @@ struct ChunkPlace {
 // Fills storage, compact, address and chunk.
 Result<ChunkPlace> read_layout(Cursor cursor, Dataset& dataset);
 Result<std::vector<Filter>> read_filters(Cursor cursor);
-// The bytes of an element; empty when none was set.
+// The bytes of an element; empty if none was set.
 Result<std::string> read_fill(Cursor cursor, bool is_old);
 
-// The text of an attribute of this name; empty when it is another.
+// The value of the attribute if it has this name and is a string; else empty.
 std::string read_attribute(Cursor cursor, std::string_view name);
 
 struct Link {

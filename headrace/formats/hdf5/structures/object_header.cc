@@ -40,11 +40,11 @@ struct Header : std::enable_shared_from_this<Header> {
 
   Result<uint64_t> first_old(Cursor& cursor, std::span<const std::byte> bytes) {
     const uint8_t version = cursor.u8();
-    cursor.skip(1 + 2 + 4);  // number of messages, of references
+    cursor.skip(1 + 2 + 4);  // number of messages, reference count
     const uint64_t size = cursor.u32();
     cursor.skip(4);
     HEADRACE_TRY(cursor.check("an object header"));
-    if (version != 1) return corrupt("wants an object header, got version " + std::to_string(version));
+    if (version != 1) return corrupt("expected an object header, got version " + std::to_string(version));
     if (16 + size > bytes.size()) return 16 + size;
     HEADRACE_TRY(read_messages(bytes.subspan(16, size)));
     return end_piece();
@@ -53,13 +53,14 @@ struct Header : std::enable_shared_from_this<Header> {
   Result<uint64_t> first_new(Cursor& cursor, std::span<const std::byte> bytes) {
     cursor.skip(4);
     const uint8_t version = cursor.u8(), flags = cursor.u8();
-    if (version != 2) return corrupt("wants an object header of version 2, got " + std::to_string(version));
+    if (version != 2)
+      return corrupt("expected an object header of version 2, got " + std::to_string(version));
     if ((flags & 32) != 0) cursor.skip(16);  // times
-    if ((flags & 16) != 0) cursor.skip(4);   // how many attributes go where
+    if ((flags & 16) != 0) cursor.skip(4);   // thresholds of attribute storage
     has_order = (flags & 4) != 0;
     const uint64_t size = cursor.number(1 << (flags & 3)), begin = cursor.position();
     HEADRACE_TRY(cursor.check("an object header"));
-    if (size > (uint64_t{1} << 40)) return corrupt("wants an object header below 1 TiB");
+    if (size > (uint64_t{1} << 40)) return corrupt("expected an object header below 1 TiB");
     if (begin + size + 4 > bytes.size()) return begin + size + 4;
     HEADRACE_TRY(check_checksum(bytes.first(begin + size + 4), "an object header"));
     HEADRACE_TRY(read_messages(bytes.subspan(begin, size)));
@@ -69,7 +70,7 @@ struct Header : std::enable_shared_from_this<Header> {
   Status continued(std::span<const std::byte> bytes) {
     if (is_new) {
       HEADRACE_TRY(check_checksum(bytes, "the rest of an object header"));
-      if (!Cursor(bytes).signature("OCHK")) return corrupt("wants OCHK, got other bytes");
+      if (!Cursor(bytes).signature("OCHK")) return corrupt("expected OCHK, got other bytes");
       bytes = bytes.subspan(4, bytes.size() - 8);
     }
     HEADRACE_TRY(read_messages(bytes));
@@ -98,10 +99,10 @@ struct Header : std::enable_shared_from_this<Header> {
 
   Status follow(Cursor cursor) {
     const uint64_t address = cursor.address(), length = cursor.length();
-    HEADRACE_TRY(cursor.check("where an object header goes on"));
-    if (++pieces > kMostPieces) return corrupt("wants an object header of at most 4096 pieces");
+    HEADRACE_TRY(cursor.check("an object header continuation"));
+    if (++pieces > kMostPieces) return corrupt("expected an object header of at most 4096 pieces");
     if (length < 8)
-      return corrupt("wants a piece of an object header, got " + std::to_string(length) + " bytes");
+      return corrupt("expected a piece of an object header, got " + std::to_string(length) + " bytes");
     ++waiting;
     fetches.ask_all(owner, place.base + address, length,
                     [self = shared_from_this()](std::span<const std::byte> bytes) {

@@ -9,18 +9,18 @@ namespace {
 Status check_sizes(Sizes sizes) {
   const auto is_known = [](int size) { return size == 2 || size == 4 || size == 8; };
   if (is_known(sizes.address) && is_known(sizes.length)) return {};
-  return corrupt("wants addresses and lengths of 2, 4 or 8 bytes, got " + std::to_string(sizes.address) +
+  return corrupt("expected addresses and lengths of 2, 4 or 8 bytes, got " + std::to_string(sizes.address) +
                  " and " + std::to_string(sizes.length));
 }
 
-// `end` counts from the beginning of the file as it was when `base` was written; a user's block may have been
-// put in front since.
+// `end` is relative to the beginning of the file when `base` was written; a user block may have been
+// prepended since.
 uint64_t end_of(uint64_t end, uint64_t base, uint64_t at) {
   return base > end ? kNowhere : saturating_add(end - base, at);
 }
 
 Result<Superblock> read_old(Cursor cursor, std::span<const std::byte> bytes, int version, uint64_t at) {
-  cursor.skip(4);  // versions of parts that have one only
+  cursor.skip(4);  // versions of parts that have only one
   const Sizes sizes{cursor.u8(), cursor.u8()};
   cursor.skip(1 + 2 + 2 + 4 + (version == 1 ? 4 : 0));
   HEADRACE_TRY(check_sizes(sizes));
@@ -34,7 +34,7 @@ Result<Superblock> read_old(Cursor cursor, std::span<const std::byte> bytes, int
   out.root = rest.address();
   HEADRACE_TRY(rest.check("a superblock"));
   if (driver != kNowhere)
-    return Status(Code::unavailable, "cannot read HDF5 files that are split into several");
+    return Status(Code::unavailable, "cannot read HDF5 data that is split into several files");
   return out;
 }
 

@@ -25,13 +25,13 @@ struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
   Tree2 tree;
   uint64_t node_bytes = 0, seen = 0;
   size_t waiting = 0;
-  // By depth of a node, leaves first: how numbers about its children are written.
+  // By depth of a node, leaves first: sizes of the counts of its children.
   int count_bytes = 1;
   int total_bytes[kMostDepth + 1] = {};
 
   Status header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("BTHD")) return corrupt("wants BTHD, got other bytes");
+    if (!cursor.signature("BTHD")) return corrupt("expected BTHD, got other bytes");
     HEADRACE_TRY(check_checksum(bytes, "a B-tree"));
     const uint8_t version = cursor.u8();
     tree.type = cursor.u8(), node_bytes = cursor.u32(), tree.record_bytes = cursor.u16();
@@ -41,7 +41,7 @@ struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
     tree.records = cursor.length();
     if (version != 0 || tree.record_bytes == 0 || depth > kMostDepth ||
         node_bytes < kNodeHead + kChecksum + tree.record_bytes)
-      return corrupt("wants a B-tree of version 0 with records in its nodes");
+      return corrupt("expected a B-tree of version 0 with records in its nodes");
     measure(depth);
     if (root == kNowhere || tree.records == 0) return visit.end();
     ask(root, count, depth);
@@ -77,11 +77,12 @@ struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
   Status node(std::span<const std::byte> bytes, uint64_t count, int depth) {
     Cursor cursor(bytes, place.sizes);
     if (!cursor.signature(depth > 0 ? "BTIN" : "BTLF"))
-      return corrupt("wants a B-tree's node, got other bytes");
-    HEADRACE_TRY(check_checksum(bytes, "a B-tree's node"));
+      return corrupt("expected a B-tree node, got other bytes");
+    HEADRACE_TRY(check_checksum(bytes, "a B-tree node"));
     cursor.skip(2);
     seen += count;
-    if (seen > tree.records) return corrupt("wants " + std::to_string(tree.records) + " records, got more");
+    if (seen > tree.records)
+      return corrupt("expected " + std::to_string(tree.records) + " records, got more");
     for (uint64_t i = 0; i < count; ++i)
       HEADRACE_TRY(visit.record(tree, Cursor(cursor.take(tree.record_bytes), place.sizes)));
     for (uint64_t i = 0; depth > 0 && i <= count; ++i) {
@@ -89,7 +90,7 @@ struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
       if (depth > 1) cursor.skip(static_cast<size_t>(total_bytes[depth - 1]));
       ask(address, below, depth - 1);
     }
-    HEADRACE_TRY(cursor.check("a B-tree's node"));
+    HEADRACE_TRY(cursor.check("a B-tree node"));
     return --waiting == 0 ? visit.end() : Status();
   }
 };

@@ -1,4 +1,4 @@
-// A B-tree of version 2: all its records, as bytes, in the order of their keys.
+// Reads all records of a version 2 B-tree, as bytes.
 #pragma once
 #include "headrace/formats/hdf5/structures/object_header.h"
 
@@ -9,7 +9,7 @@ struct Tree2 {
   size_t record_bytes = 0;
   uint64_t records = 0;
 };
-// `record` is called for each record, in the order in which nodes arrive; `end` after the last.
+// `record` is called for each record, in the order in which nodes are read; `end` after the last.
 struct Tree2Visit {
   std::function<Status(const Tree2&, Cursor record)> record;
   std::function<Status()> end = [] { return Status(); };

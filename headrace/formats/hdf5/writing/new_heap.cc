@@ -6,9 +6,9 @@ namespace headrace::hdf5 {
 namespace {
 
 constexpr uint64_t kHead = 16;            // of a collection, and of an object
-constexpr uint64_t kMost = 64 << 10;      // of one that is shared
-constexpr uint64_t kAlone = 8192;         // objects from here on have their own
-constexpr uint32_t kMostObjects = 65535;  // their numbers have 16 bits
+constexpr uint64_t kMost = 64 << 10;      // of a shared collection
+constexpr uint64_t kAlone = 8192;         // objects of this size or more have their own collection
+constexpr uint32_t kMostObjects = 65535;  // indexes have 16 bits
 
 uint64_t padded(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -22,7 +22,7 @@ void put_object(std::string& out, uint32_t index, std::span<const std::byte> byt
   out.resize(padded(out.size()));
 }
 
-// What is left is an object of its own, number 0.
+// The rest is a free-space object with index 0.
 void close(std::string& collection, uint64_t size) {
   const uint64_t left = size - collection.size();
   if (left >= kHead) collection += NewBytes().number(0, 8).number(left, 8).get();

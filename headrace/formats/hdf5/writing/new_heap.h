@@ -1,4 +1,4 @@
-// A file in the making whose places are given out one behind the other, and its global heaps. One thread.
+// A file being written, with sequentially allocated positions, and its global heaps. One thread.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@ class PlacedFile {
  public:
   PlacedFile(std::unique_ptr<NewFile> file, uint64_t begin) : file_(std::move(file)), end_(begin) {}
 
-  uint64_t reserve(uint64_t size);  // the place, a multiple of 8
+  uint64_t reserve(uint64_t size);  // returns the position, a multiple of 8
   Status write(uint64_t place, std::string_view bytes);
   Result<uint64_t> append(std::string_view bytes);
   uint64_t end() const { return end_; }
@@ -32,11 +32,11 @@ class NewHeap {
 
   // A reference to these bytes, which are `count` values.
   Result<std::string> add(uint64_t count, std::span<const std::byte> bytes);
-  Status finish();  // writes what is open
+  Status finish();  // writes the open collection
 
  private:
   PlacedFile* file_;
-  std::string collection_;  // that is open: what it has
+  std::string collection_;  // the open one, so far
   uint64_t place_ = 0, size_ = 0;
   uint64_t next_size_ = 4096;
   uint32_t objects_ = 0;

@@ -9,7 +9,7 @@ namespace headrace::hdf5 {
 namespace {
 
 constexpr uint16_t kGroupInfo = 10;
-constexpr uint64_t kTreeEntries = 64;  // of a node; what a file means that does not say otherwise
+constexpr uint64_t kTreeEntries = 64;  // per node; the default of files that state no other number
 
 std::string with_checksum(NewBytes bytes) {
   const uint32_t checksum = lookup3(std::as_bytes(std::span(bytes.get())));
@@ -50,7 +50,7 @@ std::string float_type(uint64_t size, uint32_t exponent, uint32_t mantissa) {
   return out.get();
 }
 
-// As h5py has it.
+// As h5py writes it.
 std::string boolean_type() {
   NewBytes out;
   out.text(type_head(8, 3, 2, 1)).text(integer_type(1, true));
@@ -86,7 +86,7 @@ std::string type_of(const TensorSpec& spec) {
          array_type(item, spec.shape.dims().subspan(spec.shape.rank() > 0));
 }
 
-// Dimensions of a dataset with so many rows.
+// Dimensions of a dataset with this many rows.
 std::vector<uint64_t> dims_of(const NewDataset& dataset, uint64_t rows) {
   std::vector<uint64_t> out{rows};
   if (!is_run(dataset.spec))
@@ -126,7 +126,7 @@ std::string filters_of(const NewDataset& dataset) {
 }
 
 std::string about_message(std::string_view about) {
-  const std::string type = type_head(3, 1, 1 | 1 << 4, about.size());  // NULs behind it, UTF-8
+  const std::string type = type_head(3, 1, 1 | 1 << 4, about.size());  // padded with NULs, UTF-8
   const std::string space = NewBytes().number(2, 1).number(0, 1).number(0, 1).number(0, 1).get();
   NewBytes out;
   out.number(3, 1)
@@ -152,7 +152,7 @@ std::string dataset_header(const NewDataset& dataset) {
   const std::vector<uint64_t> dims = dims_of(dataset, dataset.rows);
   space.number(2, 1).number(dims.size(), 1).number(0, 1).number(1, 1);
   for (const uint64_t dim : dims) space.number(dim, 8);
-  const uint64_t when = dataset.chunk_rows == 0 ? 2 : 3;  // space is taken late, or chunk by chunk
+  const uint64_t when = dataset.chunk_rows == 0 ? 2 : 3;  // late or incremental space allocation
   std::vector<NewMessage> messages = {{kDataspace, space.get()},
                                       {kDatatype, type_of(dataset.spec)},
                                       {kFill, NewBytes().number(3, 1).number(8 | when, 1).get()},
@@ -193,7 +193,7 @@ std::string chunk_tree(const std::vector<NewChunk>& chunks, uint64_t chunk_rows,
     for (int i = 0; i < rank; ++i) out.number(0, 8);
   };
   std::string out;
-  std::vector<uint64_t> children;  // of the level that is made
+  std::vector<uint64_t> children;  // of the current level
   for (const NewChunk& chunk : chunks) children.push_back(chunk.address);
   uint64_t below = 1;  // chunks below each child
   for (int level = 0;; ++level, below *= kTreeEntries) {

@@ -1,4 +1,4 @@
-// The structures of an HDF5 file in the making, as bytes: of the versions that HDF5 1.8 and later read. Pure.
+// The structures of an HDF5 file being written, as bytes, in versions that HDF5 1.8 and later can read. Pure.
 #pragma once
 #include <span>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace headrace::hdf5 {
 
-// Little-endian numbers and texts, one behind the other.
+// Little-endian numbers and strings, concatenated.
 class NewBytes {
  public:
   NewBytes& number(uint64_t value, size_t bytes) {
@@ -31,13 +31,13 @@ class NewBytes {
 inline constexpr size_t kMostAbout = 60'000;  // bytes; a message has less than 64 KiB
 
 struct NewDataset {
-  TensorSpec spec;  // of a row; kAny first: runs, references to a heap
+  TensorSpec spec;  // of a row; kAny first: variable-length, references to a heap
   uint64_t rows = 0;
   uint64_t address = kNowhere;  // of the rows, or of the tree of their chunks
   uint64_t chunk_rows = 0;      // 0: contiguous
   int gzip_level = 0;           // 0: none
 };
-// Bytes of a row in its dataset: a reference's for runs.
+// Bytes of a row in its dataset: of its reference, if variable-length.
 uint64_t stored_row_bytes(const TensorSpec& spec);
 bool is_run(const TensorSpec& spec);
 inline constexpr uint64_t kReferenceBytes = 16;
@@ -55,7 +55,7 @@ inline constexpr uint64_t kNewSuperblockBytes = 48;
 struct NewChunk {
   uint64_t address = 0, size = 0;
 };
-// The tree of chunks of whole rows, to be put at `address`; `root` is where in it the root is.
+// The B-tree of chunks of whole rows, to be written at `address`; `root`: the address of its root.
 std::string chunk_tree(const std::vector<NewChunk>& chunks, uint64_t chunk_rows, int rank, uint64_t address,
                        uint64_t* root);
 

@@ -1,4 +1,4 @@
-// Writes HDF5 files: "Writing" in README.md beside this file.
+// Writes HDF5 files: "Writing" in ../README.md.
 #include "headrace/formats/writer.h"
 
 #include <zlib.h>
@@ -17,7 +17,7 @@ namespace {
 using hdf5::NewChunk;
 using hdf5::PlacedFile;
 
-constexpr uint64_t kChunkBytes = 64 << 10;  // about so many are a chunk, unless rows_per_chunk says
+constexpr uint64_t kChunkBytes = 64 << 10;  // approximate size of a chunk, unless rows_per_chunk is given
 constexpr uint64_t kMostChunk = uint64_t{2} << 30;
 constexpr uint64_t kMostChunkRows = uint64_t{1} << 31;
 
@@ -32,16 +32,16 @@ Result<Options> options_of(const WriteRequest& request) {
   HEADRACE_ASSIGN(const int64_t level, request.integer("level", 4));
   HEADRACE_ASSIGN(const int64_t rows, request.integer("rows_per_chunk", 0));
   if (compression != "none" && compression != "gzip")
-    return invalid("compression wants \"none\" or \"gzip\", got \"" + compression + "\"");
-  if (level < 1 || level > 9) return invalid("level wants 1 to 9, got " + std::to_string(level));
+    return invalid("compression must be \"none\" or \"gzip\", got \"" + compression + "\"");
+  if (level < 1 || level > 9) return invalid("level must be 1 to 9, got " + std::to_string(level));
   if (rows < 0 || static_cast<uint64_t>(rows) > kMostChunkRows)
-    return invalid("rows_per_chunk wants 1 or more, got " + std::to_string(rows));
+    return invalid("rows_per_chunk must be 1 or more, got " + std::to_string(rows));
   if (compression == "gzip") out.gzip_level = static_cast<int>(level);
   out.chunk_rows = static_cast<uint64_t>(rows);
   return out;
 }
 
-// As HDF5's filter shuffle does: all first bytes of the elements, then all second ones.
+// As HDF5's shuffle filter does: all first bytes of the elements, then all second ones.
 std::string shuffled(std::string_view bytes, size_t element) {
   std::string out(bytes.size(), '\0');
   const size_t count = bytes.size() / element;
@@ -60,7 +60,7 @@ Result<std::string> deflated(std::string_view bytes, int level) {
   return out;
 }
 
-// A field on its way: rows that wait for their chunk to be full, and the chunks before.
+// A field being written: rows of the current chunk, and the chunks before.
 class Column {
  public:
   static Result<Column> make(std::string name, const TensorSpec& spec, const Options& options) {
@@ -71,11 +71,11 @@ class Column {
     };
     const auto free = std::ranges::count(spec.shape.dims(), kAny);
     if (free > 1 || (free == 1 && spec.shape[0] != kAny))
-      return refused("wants one free dimension, the first");
+      return refused("can have only one free dimension, the first");
     if (std::ranges::find(spec.shape.dims().subspan(free), 0) != spec.shape.dims().end() && free == 1)
-      return refused("wants runs of values of at least one byte");
+      return refused("needs variable-length values of at least one byte per item");
     const uint64_t row = hdf5::stored_row_bytes(spec);
-    if (row > kMostChunk) return refused("wants rows of at most 2 GiB");
+    if (row > kMostChunk) return refused("can have rows of at most 2 GiB");
     out.is_run_ = hdf5::is_run(spec);
     out.row_bytes_ = row;
     out.chunk_rows_ =
@@ -90,9 +90,9 @@ class Column {
   // Whether this value can be written.
   Status check(const View& value) const {
     if (value.dtype == DType::str && std::memchr(value.data, 0, value.size_bytes()) != nullptr)
-      return invalid("field '" + name_ + "': hdf5 wants text without NUL, got one");
+      return invalid("field '" + name_ + "': hdf5 cannot store a NUL in a string");
     if (is_run_ && value.shape.rank() > 0 && static_cast<uint64_t>(value.shape[0]) > ~uint32_t{0})
-      return invalid("field '" + name_ + "': hdf5 wants runs of less than 2^32, got " +
+      return invalid("field '" + name_ + "': hdf5 stores fewer than 2^32 items per value, got " +
                      std::to_string(value.shape[0]));
     return {};
   }
@@ -110,7 +110,7 @@ class Column {
     return data_.rows % chunk_rows_ == 0 && row_bytes_ > 0 ? write_chunk(file) : Status();
   }
 
-  // All that is still here, and the dataset's header: its place.
+  // Writes all remaining rows and the dataset's header; returns the position of the header.
   Result<uint64_t> finish(PlacedFile& file) {
     const bool is_compressed = is_compressible() && data_.rows > 0;
     if (chunks_.empty() && !is_compressed) {
@@ -130,7 +130,7 @@ class Column {
  private:
   bool is_compressible() const { return options_.gzip_level > 0 && !is_run_ && row_bytes_ > 0; }
 
-  // The last one is as long as the others; what is behind the end is zeros.
+  // The last chunk has the full size, padded with zeros.
   Status write_chunk(PlacedFile& file) {
     rows_.resize(chunk_rows_ * row_bytes_);
     if (is_compressible()) {
@@ -162,13 +162,13 @@ class Column {
 // Names with slashes are datasets in groups.
 struct Group {
   std::map<std::string, Group> groups;
-  std::map<std::string, uint64_t> datasets;  // places of their headers
+  std::map<std::string, uint64_t> datasets;  // positions of their headers
 
   Status add(std::string_view path, uint64_t place) {
     const size_t slash = path.find('/');
     const std::string name(path.substr(0, slash));
     if (name.empty() || name == "." || name.find('\0') != std::string::npos || name.size() > 65'000)
-      return invalid("hdf5 wants names that are parts of a path, got '" + std::string(path) + "'");
+      return invalid("hdf5: expected names that are parts of a path, got '" + std::string(path) + "'");
     if (datasets.contains(name) || (slash == std::string_view::npos && groups.contains(name)))
       return invalid("hdf5 cannot have both a field '" + name + "' and one below it");
     if (slash != std::string_view::npos) return groups[name].add(path.substr(slash + 1), place);
@@ -188,7 +188,7 @@ struct Group {
   }
 };
 
-// Which fields there are, in their order, and what the source said of itself, as far as it fits.
+// The fields, in their order, and the source's metadata if it fits.
 std::string about_of(const WriteRequest& request) {
   const Value::List names(request.schema.names.begin(), request.schema.names.end());
   Value out{Value::Object()};
@@ -240,14 +240,14 @@ class Hdf5Writer final : public FileWriter {
   std::string about_;
   PlacedFile file_;
   hdf5::NewHeap heap_;
-  std::vector<size_t> read_as_bytes_;  // runs of u8
+  std::vector<size_t> read_as_bytes_;  // variable-length uint8
   std::vector<Tensor> last_;
 };
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const Options options, options_of(request));
   const Schema& schema = request.schema;
-  if (schema.size() == 0) return invalid("hdf5 wants at least one field, got none");
+  if (schema.size() == 0) return invalid("hdf5: expected at least one field, got none");
   std::vector<Column> columns;
   Group names;
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -261,12 +261,12 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "hdf5",
-    .doc = "HDF5 files: a dataset for each field; bytes as runs of uint8, text as UTF-8 of free length.",
+    .doc = "HDF5 files: one dataset per field; bytes as variable-length uint8, str as variable-length UTF-8.",
     .ending = ".h5",
     .options = {{"compression", "str",
-                 "\"none\" or \"gzip\" (with shuffle), of arrays and numbers, chunk by chunk.", "none"},
-                {"level", "int", "Of gzip, 1 to 9.", 4},
-                {"rows_per_chunk", "int | None", "Rows of a chunk; as many as make 64 KiB when not given."}},
+                 "\"none\" or \"gzip\" (with shuffle); compresses chunks of arrays and numbers.", "none"},
+                {"level", "int", "Compression level of gzip, 1 to 9.", 4},
+                {"rows_per_chunk", "int | None", "Rows of a chunk. When not given, chunks have 64 KiB."}},
     .make = make,
     .other_endings = {{".hdf5", Value(Value::Object())}},
 });

@@ -7,10 +7,10 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-// A field of every dtype as a number, an array and a run of each, and text; runs of nothing among them. In an
-// order that is not that of the names.
+// A field of every dtype as a number, an array and a run, and strings; empty runs among them. The order is
+// not that of the names.
 Table table(size_t rows) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
@@ -61,7 +61,7 @@ TEST(Hdf5Writer, EveryKindOfFieldComesBack) {
             << rows << compression << chunk.dump();
 }
 
-// More chunks than two levels of their tree name.
+// More chunks than two tree levels can hold.
 TEST(Hdf5Writer, ManyChunksAreFound) {
   Table given{Schema::of({"x", "t"}, {{DType::u16, {}}, {DType::str, {kAny}}}), {}};
   for (int i = 0; i < 5000; ++i)
@@ -101,16 +101,18 @@ std::string error_of(const std::vector<std::string>& names, const TensorSpec& sp
 }
 
 TEST(Hdf5Writer, WhatHdf5HasNoPlaceForIsNamed) {
-  EXPECT_THAT(error_of({"x"}, {DType::u8, {kAny, kAny, 3}}), HasSubstr("'x': hdf5 wants one free dimension"));
-  EXPECT_THAT(error_of({"x"}, {DType::u8, {3, kAny}}), HasSubstr("wants one free dimension, the first"));
+  EXPECT_THAT(error_of({"x"}, {DType::u8, {kAny, kAny, 3}}),
+              HasSubstr("'x': hdf5 can have only one free dimension"));
+  EXPECT_THAT(error_of({"x"}, {DType::u8, {3, kAny}}),
+              HasSubstr("can have only one free dimension, the first"));
   EXPECT_THAT(error_of({"a", "a/b"}, {DType::u8, {}}), HasSubstr("both a field 'a' and one below it"));
   EXPECT_THAT(error_of({"a//b"}, {DType::u8, {}}), HasSubstr("names that are parts of a path"));
   EXPECT_THAT(error_of({"x"}, {DType::u8, {}}, options_of({{"compression", "lz4"}})),
-              HasSubstr("wants \"none\" or"));
+              HasSubstr("must be \"none\" or"));
   EXPECT_THAT(error_of({"x"}, {DType::u8, {}}, options_of({{"level", 10}})),
-              HasSubstr("level wants 1 to 9, got 10"));
+              HasSubstr("level must be 1 to 9, got 10"));
   EXPECT_THAT(error_of({"x"}, {DType::str, {kAny}}, {}, {{text_tensor(std::string_view("a\0b", 3))}}),
-              HasSubstr("'x': hdf5 wants text without NUL"));
+              HasSubstr("'x': hdf5 cannot store a NUL in a string"));
 }
 
 }  // namespace

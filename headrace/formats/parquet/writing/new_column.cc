@@ -13,7 +13,7 @@
 namespace headrace::parquet {
 namespace {
 
-constexpr int kLevel = 1;  // of zstd, as pyarrow
+constexpr int kLevel = 1;  // of zstd, as in pyarrow
 constexpr size_t kLongestBound = 64;
 constexpr uint64_t kMostValue = (uint64_t{1} << 31) - (uint64_t{1} << 20);  // a page has less than 2^31 bytes
 
@@ -21,7 +21,7 @@ template <class T> void put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Integers of 8 and 16 bits have 32.
+// Integers of 8 and 16 bits are stored with 32.
 template <class T> void put_widened(std::string& out, const View& value) {
   const auto count = static_cast<size_t>(value.shape.count());
   for (size_t i = 0; i < count; ++i) put(out, static_cast<int32_t>(load<T>(value.data + i * sizeof(T))));
@@ -52,7 +52,7 @@ bool is_signed(DType dtype) { return dtype >= DType::i8 && dtype <= DType::i64; 
 Result<NewColumn> NewColumn::make(FieldColumn column, Path path, bool is_zstd) {
   if (const std::string_view why = arrow::why_no_column(column.spec); !why.empty())
     return invalid(
-        "parquet holds numbers, text, bytes, arrays of one shape and lists of numbers or of such "
+        "parquet stores numbers, strings, bytes, arrays of a fixed shape and lists of numbers or of such "
         "arrays; " +
         std::string(why) + " ('" + column.name + ": " + column.spec.text() + "')");
   return NewColumn(std::move(column), std::move(path), is_zstd);
@@ -72,7 +72,7 @@ Physical NewColumn::physical() const {
   }
 }
 
-// A list is a group around a repeated group around what it holds; nothing may be null.
+// A list is a group with a repeated group with its element; nothing may be null.
 void NewColumn::describe(NewThrift& out) const {
   constexpr int32_t kRequired = 0, kRepeated = 2;
   const int dims = spec_dims();
@@ -143,16 +143,16 @@ void NewColumn::add_levels(const Shape& shape, int dim, uint8_t rep) {
 
 namespace {
 
-// The smaller or larger of what is known and `value`; false where it has no order.
+// Extends the bounds by `value`.
 template <class T> bool widen_bounds(const View& value, std::string& least, std::string& most) {
   const T got = load<T>(value.data);
   if constexpr (std::is_floating_point_v<T>)
-    if (std::isnan(got)) return true;  // readers know that these are left out
+    if (std::isnan(got)) return true;  // readers know that bounds omit NaNs
   const auto bytes = [](T x) { return std::string(reinterpret_cast<const char*>(&x), sizeof x); };
   const auto known = [](const std::string& text) {
     return load<T>(reinterpret_cast<const std::byte*>(text.data()));
   };
-  // Zeros of both signs are between -0 and +0.
+  // A zero extends the bounds to -0 and +0.
   T low = got, high = got;
   if constexpr (std::is_floating_point_v<T>)
     if (got == 0) low = -T{0}, high = T{0};
@@ -206,7 +206,7 @@ Status NewColumn::check(const std::vector<Tensor>& fields) const {
                       : is_text(spec_.dtype) ? value.size_bytes()
                                              : std::max(value.size_bytes(), words);
   if (size <= kMostValue) return {};
-  return invalid("field '" + column_.name + "': parquet wants values of less than 2^31 bytes, got " +
+  return invalid("field '" + column_.name + "': parquet: expected values of less than 2^31 bytes, got " +
                  std::to_string(size));
 }
 
@@ -230,7 +230,7 @@ void NewColumn::add(const std::vector<Tensor>& fields) {
     put_values(values_, value);
 }
 
-// One run where all are equal, else all of them by their bits.
+// One run where all are equal, else one bit-packed run.
 std::string NewColumn::level_bytes(const std::vector<uint8_t>& levels, int most) const {
   const auto varint = [](std::string& out, uint64_t value) {
     for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));

@@ -1,4 +1,4 @@
-// Thrift's compact protocol in the making.
+// Writes Thrift's compact protocol.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headrace::parquet {
 
-// Fields of a structure come in the order of their numbers. What is begun is ended.
+// Fields of a structure must be written in the order of their numbers. Each begin() needs an end().
 class NewThrift {
  public:
   NewThrift() { last_.push_back(0); }
@@ -30,7 +30,7 @@ class NewThrift {
   void element(int32_t value) { zigzag(value); }
   void element(std::string_view value) { put_text(value); }
 
-  // The structure that all of it is.
+  // The bytes of the outermost structure.
   std::string finish() && {
     out_.push_back(0);
     return std::move(out_);

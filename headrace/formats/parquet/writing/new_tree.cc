@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMostParts = 16;
 
-// The parts between slashes; the name alone where one is empty.
+// The parts between slashes; the whole name if one is empty.
 Path parts_of(const std::string& name) {
   Path out;
   for (size_t begin = 0; begin <= name.size();) {
@@ -26,7 +26,7 @@ bool is_single(const FieldColumn& column, DType dtype) {
   return column.spec.dtype == dtype && !column.is_texts;
 }
 
-// Whether the column is an image's bytes, its path beside it and nothing else below its name.
+// Whether the column is an image's bytes, followed by its path and nothing else below its name.
 bool has_path(const std::vector<FieldColumn>& columns, size_t i) {
   const std::string& name = columns[i].name;
   if (!is_single(columns[i], DType::bytes) || i + 1 == columns.size()) return false;
@@ -41,7 +41,7 @@ class Trees {
         const std::set<size_t>& images)
       : columns_(columns), paths_(paths), images_(images) {}
 
-  // Whether the columns are a tree below `depth` that reads back under the same names.
+  // Whether the columns form a tree below `depth` that reads back with the same names.
   bool are_one(size_t begin, size_t end, size_t depth) const {
     if (end - begin == 1 && paths_[begin].size() == depth) return true;
     std::set<std::string> seen;

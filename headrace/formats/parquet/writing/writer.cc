@@ -1,4 +1,4 @@
-// Writes Parquet files: "Writing" in README.md beside this file.
+// Writes Parquet files: "Writing" in ../README.md.
 #include "headrace/formats/writer.h"
 
 #include <cstring>
@@ -17,12 +17,12 @@ using parquet::NewColumn;
 using parquet::NewThrift;
 using namespace std::literals;
 
-// All columns begin a page at the same row, so that a few rows are a page of each.
+// All columns begin a page at the same row, so that a few rows need one page of each.
 constexpr uint64_t kPageBytes = uint64_t{256} << 10, kPageRows = uint64_t{1} << 16;
 constexpr uint64_t kGroupBytes = uint64_t{32} << 20, kGroupRows = uint64_t{1} << 20;
-constexpr size_t kMostGroups = 32767;  // what others count with 16 bits
+constexpr size_t kMostGroups = 32767;  // other readers count them with 16 bits
 
-// Arrow's own schema, by which pyarrow and this reader know lists of one length.
+// Arrow's schema, from which pyarrow and this reader learn the lengths of fixed-size lists.
 Result<std::string> arrow_schema(const std::vector<FieldColumn>& fields,
                                  const std::vector<parquet::Path>& paths) {
   std::vector<arrow::NewColumn> columns;
@@ -68,7 +68,7 @@ class ParquetWriter final : public FileWriter {
     const std::string footer = this->footer();
     const auto length = static_cast<uint32_t>(footer.size());
     if (length != footer.size() || length > INT32_MAX)
-      return invalid("a Parquet file wants a footer of less than 2 GiB; set more rows_per_group, or none");
+      return invalid("a Parquet footer must be below 2 GiB; set a larger rows_per_group, or leave it out");
     HEADRACE_TRY(append(footer));
     HEADRACE_TRY(append({reinterpret_cast<const char*>(&length), sizeof length}));
     HEADRACE_TRY(append("PAR1"));
@@ -96,7 +96,8 @@ class ParquetWriter final : public FileWriter {
     HEADRACE_TRY(end_pages());
     if (rows_ == 0) return {};
     if (groups_.size() == kMostGroups)
-      return invalid("a Parquet file wants at most 32767 row groups; set more rows_per_group, or none");
+      return invalid(
+          "a Parquet file can have at most 32767 row groups; set a larger rows_per_group, or leave it out");
     NewGroup& group = groups_.emplace_back();
     group.rows = rows_;
     std::string pages;
@@ -147,7 +148,7 @@ class ParquetWriter final : public FileWriter {
       out.end();
     }
     out.text(6, "headrace");
-    // Bounds are in the order of their types.
+    // Bounds use the order of their types (TypeDefinedOrder).
     out.list_of_structures(7, columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) out.begin_element(), out.begin(1), out.end(), out.end();
     return std::move(out).finish();
@@ -208,7 +209,7 @@ class ParquetWriter final : public FileWriter {
   std::vector<std::pair<std::string, std::string>> about_;
   uint64_t rows_per_group_;
   std::unique_ptr<AppendedFile> file_;
-  uint64_t rows_ = 0, page_row_ = 0;  // of the row group that is collected; where its page began
+  uint64_t rows_ = 0, page_row_ = 0;  // rows of the current row group; first row of its page
   uint64_t all_rows_ = 0;
   std::vector<NewGroup> groups_;
 };
@@ -217,14 +218,14 @@ Result<bool> wants_zstd(const WriteRequest& request) {
   HEADRACE_ASSIGN(const std::string name, request.text("compression", "none"));
   if (name == "none") return false;
   if (name == "zstd") return true;
-  return invalid("compression wants \"none\" or \"zstd\", got \"" + name + "\"");
+  return invalid("compression must be \"none\" or \"zstd\", got \"" + name + "\"");
 }
 
 Result<uint64_t> rows_per_group(const WriteRequest& request) {
   HEADRACE_ASSIGN(const int64_t rows, request.integer("rows_per_group", 0));
   const Value* given = request.options.find("rows_per_group");
   if (given && !given->is_null() && rows < 1)
-    return invalid("rows_per_group wants 1 or more, got " + std::to_string(rows));
+    return invalid("rows_per_group must be 1 or more, got " + std::to_string(rows));
   return static_cast<uint64_t>(rows);
 }
 
@@ -238,7 +239,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
     HEADRACE_ASSIGN(NewColumn column, NewColumn::make(fields[i], paths[i], is_zstd));
     columns.push_back(std::move(column));
   }
-  if (columns.empty()) return invalid("parquet wants at least one field, got none");
+  if (columns.empty()) return invalid("parquet: expected at least one field, got none");
   std::vector<std::pair<std::string, std::string>> about;
   HEADRACE_ASSIGN(std::string arrow, arrow_schema(fields, paths));
   about.emplace_back(parquet::kArrowSchemaKey, std::move(arrow));
@@ -253,11 +254,11 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
 
 const WriterRegistration registered_writer({
     .name = "parquet",
-    .doc = "Parquet files: a column for each field.",
+    .doc = "Parquet files: one column per field.",
     .ending = ".parquet",
     .options = {{"rows_per_group", "int | None",
-                 "Rows of a row group; as many as make 32 MiB, at most 2^20, when not given.", Value()},
-                {"compression", "str", "\"none\" or \"zstd\", of each page on its own.", "none"}},
+                 "Rows of a row group. When not given, row groups have 32 MiB, at most 2^20 rows.", Value()},
+                {"compression", "str", "\"none\" or \"zstd\"; each page is compressed on its own.", "none"}},
     .make = make,
 });
 

@@ -8,9 +8,9 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-// A field of every dtype as a number, an array and a run of each, and text; runs of nothing among them.
+// A field of every dtype as a number, an array and a run, and strings; empty runs among them.
 Table parquet_table(size_t rows) {
   std::vector<std::string> names;
   std::vector<TensorSpec> specs;
@@ -67,7 +67,7 @@ TEST(ParquetWriter, EveryKindOfFieldComesBack) {
                 "");
 }
 
-// A row group larger than what is read as a whole: its pages are blocks.
+// A row group that is too large to be read as a whole is read by pages.
 TEST(ParquetWriter, LargeRowGroupsAreReadInParts) {
   Table given{Schema::of({"image", "label", "boxes"},
                          {{DType::bytes, {kAny}}, {DType::i64, {}}, {DType::f32, {kAny, 4}}}),
@@ -89,7 +89,7 @@ TEST(ParquetWriter, LargeRowGroupsAreReadInParts) {
   EXPECT_GT(blocks, 10u);
 }
 
-// Structs where names make a tree, names with slashes where they do not.
+// Structs where names form a tree, names with slashes where they do not.
 TEST(ParquetWriter, MembersOfStructsComeBack) {
   using Specs = std::vector<TensorSpec>;
   const TensorSpec number_of{DType::i64, {}}, bytes{DType::bytes, {kAny}}, text{DType::str, {kAny}};
@@ -128,25 +128,25 @@ TEST(ParquetWriter, LengthsThatAreNotThoseOfTheTextsAreAnErrorOfTheirSample) {
   const auto written = write_one_with_other_lengths("parquet", folder / "a");
   ASSERT_TRUE(written.ok()) << written.status().text();
   EXPECT_THAT(written->refusal,
-              HasSubstr("field 'x': wants lengths that add up to the 3 bytes of its texts, got 2"));
+              HasSubstr("field 'x': expected lengths that add up to the 3 bytes of its strings, got 2"));
   EXPECT_EQ(written->difference, "");
 }
 
 TEST(ParquetWriter, WhatItCannotHoldIsRefusedByName) {
   const Table given{Schema::of({"x"}, {{DType::u8, {kAny, kAny}}}), {}};
-  EXPECT_THAT(through_parquet(given, options_of({})), HasSubstr("parquet holds numbers, text, bytes"));
+  EXPECT_THAT(through_parquet(given, options_of({})), HasSubstr("parquet stores numbers, strings, bytes"));
   EXPECT_THAT(through_parquet({Schema::of({"x"}, {{DType::bf16, {}}}), {}}, options_of({})),
-              HasSubstr("cast to f32 ('x: bf16 ()')"));
+              HasSubstr("cast to float32 ('x: bfloat16 ()')"));
   EXPECT_THAT(through_parquet(parquet_table(1), options_of({{"compression", "lzo"}})),
-              HasSubstr("compression wants \"none\" or \"zstd\", got \"lzo\""));
+              HasSubstr("compression must be \"none\" or \"zstd\", got \"lzo\""));
   EXPECT_THAT(through_parquet(parquet_table(1), options_of({{"rows_per_group", 0}})),
-              HasSubstr("rows_per_group wants 1 or more, got 0"));
+              HasSubstr("rows_per_group must be 1 or more, got 0"));
 }
 
 TEST(ParquetWriter, WhatTheSourceSaidOfItselfComesBack) {
   const TemporaryFolder folder;
   const Table given{Schema::of({"x"}, {{DType::i64, {}}}), {{number<int64_t>(DType::i64, 3)}}};
-  // What only a reading finds is not for a file to say, of whatever form.
+  // Keys that only describe a reading are not taken from a file, whatever their form.
   const Value about(Value::Object{{"classes", Value::List{"cat", "dog"}},
                                   {"notes", Value::List{7}},
                                   {"left_out_columns", Value::List{7}},
