@@ -32,13 +32,14 @@ uint32_t by_table(uint32_t crc, const std::byte* bytes, size_t count) {
 
 #ifdef HEADRACE_CRC_TARGET
 
-constexpr size_t kStream = 1024;  // bytes; below 512 joining streams shows, above 4096 little is left to gain
+constexpr size_t kStream =
+    1024;  // bytes; below 512 the cost of joining streams shows, above 4096 there is little to gain
 
-// Bytes that are fetched from memory before their turn. The processor does so by itself only up to the end of
-// a page; nobody minds when there are none.
+// Bytes that are prefetched. The processor does so by itself only up to the end of a page; prefetching beyond
+// the data is harmless.
 constexpr size_t kAhead = 6 * kStream;
 
-// What kStream zero bytes do to a register, for each byte of it: the register is linear over them.
+// The effect of kStream zero bytes on a register, for each byte of it: the register is linear over them.
 constexpr auto kSkip = [] {
   std::array<uint32_t, 32> of_bit{};
   for (size_t bit = 0; bit < 32; ++bit) {
@@ -75,7 +76,7 @@ HEADRACE_CRC_TARGET inline uint64_t step(uint64_t crc, uint64_t eight) {
 
 HEADRACE_CRC_TARGET uint32_t by_instruction(uint32_t start, const std::byte* bytes, size_t count) {
   uint64_t crc = start;
-  // The instruction takes three cycles and a new one may begin in each.
+  // The instruction takes three cycles and a new one can start in each.
   for (; count >= 3 * kStream; bytes += 3 * kStream, count -= 3 * kStream) {
     uint64_t second = 0, third = 0;
     for (size_t i = 0; i < kStream; i += 8) {

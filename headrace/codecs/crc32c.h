@@ -1,7 +1,7 @@
-// CRC-32C (Castagnoli), the checksum of TFRecord and its like. Pure functions; any thread.
+// CRC-32C (Castagnoli), the checksum of TFRecord and other formats. Pure functions; any thread.
 //
-// By the processor's own instruction where it has one, three streams at a time; else, and as the twin it must
-// equal, by a table.
+// Uses the processor's instruction where it exists, on three streams at once; otherwise a table, which gives
+// the same result.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Pixels to encoded images: what the operator encode_image uses. Pure but for memory; any thread.
+// Pixels to encoded images: used by the operator encode_image. Pure but for memory; any thread.
 #pragma once
 #include <string>
 
@@ -8,8 +8,8 @@ namespace headrace {
 
 enum class ChromaSubsampling : uint8_t { yuv420, yuv422, yuv444 };
 
-// An image u8 (height, width, 3) in RGB, or (height, width, 1) or (height, width) in grey, as a baseline JPEG
-// of libjpeg-turbo with Huffman tables of its own. quality: 1 to 100, as libjpeg counts.
+// A uint8 image (height, width, 3) in RGB, or (height, width, 1) or (height, width) in grey, as a baseline
+// JPEG of libjpeg-turbo with optimised Huffman tables. quality: 1 to 100, on libjpeg's scale.
 Result<std::string> encode_jpeg(const View& image, int quality, ChromaSubsampling subsampling);
 
 // The same, or with alpha as (height, width, 2 or 4), as a PNG of 8 bits.

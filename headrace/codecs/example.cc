@@ -11,7 +11,7 @@ bool is_list(const WireField& field) {
   return field.wire == Wire::bytes && field.number >= 1 && field.number <= 3;
 }
 
-// Merges one serialised Feature into `out`, whose kind is that of the last list.
+// Merges one serialised Feature into `out`, whose kind is that of its last list.
 Status merge(std::span<const std::byte> message, Feature& out) {
   WireReader reader(message, out.example);
   for (WireField field; reader.next(field);) {
@@ -41,7 +41,7 @@ template <class F> Status each_list(const Feature& feature, const F& f) {
   return reader.status(kExample);
 }
 
-// Calls `one(field)` for each value that stands alone and `packed(bytes)` for each packed run of them.
+// Calls `one(field)` for each unpacked value and `packed(bytes)` for each packed run of them.
 template <class One, class Packed>
 Status each_value(const Feature& feature, const One& one, const Packed& packed) {
   return each_list(feature, [&](std::span<const std::byte> list) -> Status {
@@ -58,15 +58,15 @@ Status each_value(const Feature& feature, const One& one, const Packed& packed) 
 }
 
 Status odd_floats(size_t size) {
-  return corrupt("wants packed floats of four bytes each, got " + std::to_string(size) + " bytes");
+  return corrupt("expected packed floats of four bytes each, got " + std::to_string(size) + " bytes");
 }
 
-Status odd_value() { return corrupt("wants the values of a feature in the wire type of its kind"); }
+Status odd_value() { return corrupt("the values of a feature have the wrong wire type for its kind"); }
 
 }  // namespace
 
 std::string_view feature_kind_name(FeatureKind kind) {
-  constexpr std::string_view names[] = {"nothing", "bytes", "f32", "i64"};
+  constexpr std::string_view names[] = {"nothing", "bytes", "float32", "int64"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -119,7 +119,7 @@ std::string names_in(std::span<const std::byte> example, FeatureGroup group) {
   for (FeatureEntry entry; count <= kMostNames && entries.next(entry); ++count)
     out += (count == 0 ? "" : ", ") +
            (count == kMostNames ? "…" : Value(entry.name.substr(0, kMostOfName)).dump());
-  return count == 0 ? "; it has none at all" : "; it has " + out;
+  return count == 0 ? "; it has no features" : "; it has " + out;
 }
 
 Result<std::optional<Feature>> find_feature(std::span<const std::byte> example, std::string_view name) {
@@ -142,7 +142,7 @@ Result<uint64_t> count_values(const Feature& feature) {
       return {};
     }
     for (const std::byte b : bytes)
-      count += (b & std::byte{0x80}) == std::byte{0} ? 1 : 0;  // a varint's last
+      count += (b & std::byte{0x80}) == std::byte{0} ? 1 : 0;  // the last byte of a varint
     return {};
   }));
   return count;

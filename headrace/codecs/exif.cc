@@ -5,8 +5,8 @@
 namespace headrace {
 namespace {
 
-// Integers of a TIFF block in its own byte order; reading past the end gives 0, which no caller mistakes for
-// a value.
+// Integers of a TIFF block in its own byte order; reading past the end gives 0, which no caller treats as a
+// valid value.
 class TiffBlock {
  public:
   explicit TiffBlock(std::span<const std::byte> bytes) : bytes_(bytes) {

@@ -1,5 +1,5 @@
-// EXIF orientation: how a camera was held. Reading the tag from a TIFF block, and turning pixels by it.
-// Free functions without state, for the codecs (reading) and for operators (turning).
+// EXIF orientation: how a camera was held. Reads the tag from a TIFF block, and rotates pixels by it. Free
+// functions without state, for codecs (reading) and operators (rotating).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace headrace {
 
-// Tag 0x0112 of the first directory of a TIFF block ("II*\0…" or "MM\0*…"), as it stands after "Exif\0\0" in
-// a JPEG and alone in a PNG's eXIf. 1 when the block is damaged, has no such tag, or the tag is not 1..8.
+// Tag 0x0112 of the first directory of a TIFF block ("II*\0…" or "MM\0*…"), as it follows "Exif\0\0" in a
+// JPEG and is alone in a PNG's eXIf. 1 when the block is damaged, has no such tag, or the tag is not 1..8.
 int exif_orientation(std::span<const std::byte> tiff);
 
-// Whether turning by `orientation` exchanges height and width.
+// Whether applying `orientation` exchanges height and width.
 constexpr bool orientation_transposes(int orientation) { return orientation >= 5; }
 
-// Turn dense (height, width, channels) pixels upright. `out` is dense as well and does not overlap `in`; it
+// Turns dense (height, width, channels) pixels upright. `out` is dense as well and does not overlap `in`; it
 // is (width, height, channels) when the orientation transposes. REQUIRES: 1 <= orientation <= 8.
 void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int channels, int orientation,
                        uint8_t* out);

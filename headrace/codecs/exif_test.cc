@@ -21,10 +21,10 @@ TEST(Exif, DamagedBlocksMeanUpright) {
     EXPECT_EQ(orientation_of(whole.substr(0, size)), 1) << size;
   EXPECT_EQ(orientation_of({"II*\0\xff\xff\xff\xff\x01\0", 10}), 1);  // directory far away
   EXPECT_EQ(orientation_of({"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x09\0\0\0", 22}),
-            1);  // 9 is no orientation
+            1);  // 9 is not an orientation
 }
 
-// The picture is 2 high, 3 wide:  1 2 3 / 4 5 6. What each orientation makes of it, by the EXIF definition of
+// The picture is 2 high, 3 wide:  1 2 3 / 4 5 6. The result of each orientation, by the EXIF definition of
 // where row 0 and column 0 of the stored pixels belong.
 TEST(Exif, TurnsPixelsUpright) {
   const std::vector<uint8_t> stored{1, 2, 3, 4, 5, 6};

@@ -1,5 +1,4 @@
-// Numbers in the headers of files, read within bounds. Free functions for the codecs that read headers
-// themselves.
+// Numbers in file headers, read within bounds. Free functions for codecs that parse headers themselves.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -66,7 +66,8 @@ void copy_hashed(HashNumbers& numbers, const std::byte* from, std::byte* to, siz
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The four numbers are one vector where it has 32 bytes, two halves elsewhere: in rounds they never meet.
+// The four numbers are one vector of 32 bytes, or two halves where vectors are shorter: in rounds they never
+// mix.
 using D64 = hn::CappedTag<uint64_t, 4>;
 using D32 = hn::Repartition<uint32_t, D64>;
 using V64 = hn::Vec<D64>;
@@ -78,12 +79,12 @@ HWY_INLINE V64 load(const void* at) {
 
 HWY_INLINE V64 halves_swapped(V64 v) { return hn::BitCast(D64(), hn::Shuffle2301(hn::BitCast(D32(), v))); }
 
-// The products of the low 32 bits of one and the high ones of the other.
+// The products of the low 32 bits of one and the high 32 bits of the other.
 HWY_INLINE V64 product(V64 low, V64 high) {
   return hn::MulEven(hn::BitCast(D32(), low), hn::BitCast(D32(), hn::ShiftRight<32>(high)));
 }
 
-// Bytes of two neighbours in another order.
+// Permutes the bytes of two neighbours.
 HWY_INLINE V64 zipped(V64 v) {
   alignas(16) static constexpr uint8_t kPlaces[16] = {3, 12, 2, 5, 14, 1, 15, 0, 11, 4, 10, 13, 9, 6, 8, 7};
   const hn::Repartition<uint8_t, D64> d8;
@@ -155,9 +156,10 @@ uint64_t hash_bytes(std::span<const std::byte> bytes) {
   return hn::GetLane(hn::Add(hn::Add(first.v0, first.v1), hn::Add(first.mul0, first.mul1)));
 }
 
-// Each packet is loaded once: what is stored is what is hashed, whoever writes there meanwhile.
+// Each packet is loaded once: what is stored is what is hashed, even when another thread writes to the
+// source.
 void copy_hashed(HashNumbers& numbers, const std::byte* from, std::byte* to, size_t packets) {
-  constexpr size_t kAhead = 4096;  // bytes: a processor fetches by itself within a page, and not the next one
+  constexpr size_t kAhead = 4096;  // bytes: a processor prefetches only within a page
   State state(numbers);
   for (size_t at = 0; at < packets * kHashPacket; at += kHashPacket) {
     if (at % 64 == 0) hwy::Prefetch(from + at + kAhead);
@@ -184,7 +186,7 @@ namespace {
 HWY_EXPORT(hash_bytes);
 HWY_EXPORT(copy_hashed);
 
-// Bytes of both numbers in another order, added to two others.
+// Permutes the bytes of both numbers and adds them to two others.
 void zipper(uint64_t high, uint64_t low, uint64_t& to_high, uint64_t& to_low) {
   to_low += ((low & 0xff000000) | (high & 0xff00000000)) >> 24 |
             ((low & 0xff0000000000) | (high & 0xff000000000000)) >> 16 | (low & 0xff0000) |

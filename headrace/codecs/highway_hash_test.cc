@@ -12,7 +12,7 @@ namespace headrace {
 namespace {
 
 TEST(HighwayHash, IsThatOfTheBytesEveryRiegeliFileBeginsWith) {
-  std::vector<std::byte> next_chunk(16);  // the block's header says: none before, one at byte 64
+  std::vector<std::byte> next_chunk(16);  // the block's header: none before, one at byte 64
   next_chunk[8] = std::byte{64};
   EXPECT_EQ(riegeli_hash(next_chunk), 0x3f4a880dd170af83u);
   EXPECT_EQ(riegeli_hash({}), 0x72c3b1e9c0139fe1u);

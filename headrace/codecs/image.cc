@@ -28,8 +28,7 @@ std::string beginning(Bytes bytes) {
   return out;
 }
 
-// Image formats that people do have, and that this build may not read: better named than called "not an
-// image".
+// Image formats that exist but may not be supported by this build: better named than called "not an image".
 std::string_view unread_format(Bytes bytes) {
   struct Magic {
     size_t offset;
@@ -61,10 +60,10 @@ std::string names_of_codecs() {
 }
 
 Status not_readable(Bytes bytes) {
-  if (bytes.empty()) return corrupt("not an image (no bytes at all)");
+  if (bytes.empty()) return corrupt("not an image (0 bytes)");
   if (const std::string_view name = unread_format(bytes); !name.empty())
-    return {Code::unavailable,
-            "wants an image that this build reads (" + names_of_codecs() + "), got " + std::string(name)};
+    return {Code::unavailable, "expected an image of a format that this build supports (" +
+                                   names_of_codecs() + "), got " + std::string(name)};
   return corrupt("not an image (starts with " + beginning(bytes) + ")");
 }
 
@@ -92,9 +91,9 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
   const std::string size = std::to_string(header.height) + " x " + std::to_string(header.width);
   if (header.height < 1 || header.width < 1) return corrupt("an image without pixels: " + size);
   if (std::max(header.height, header.width) > kMaxImageSide)
-    return corrupt("wants sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
+    return corrupt("expected sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
   if (header.height * header.width > kMaxImagePixels)
-    return corrupt("wants at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
+    return corrupt("expected at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
   return header;
 }
 
@@ -103,7 +102,7 @@ Status check_color(const ImageHeader& header, Color color) {
   constexpr std::array<std::string_view, 5> kinds{"", "grey", "grey and alpha", "RGB", "RGBA"};
   const auto channels = static_cast<size_t>(header.channels);
   return {Code::unavailable,
-          "color=\"index\" wants an image with a palette, or a grey PNG or TIFF of up to 8 bits, got " +
+          "color=\"index\" needs an image with a palette, or a grey PNG or TIFF of up to 8 bits, got " +
               std::string(image_format_name(header)) + " of " +
               std::string(header.is_cmyk ? "CMYK" : kinds[channels]) + " with " +
               std::to_string(header.bit_depth) + " bits a channel"};
@@ -112,9 +111,9 @@ Status check_color(const ImageHeader& header, Color color) {
 Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                     size_t row_stride, Scratch& scratch) {
   HEADRACE_TRY(check_color(header, color));
-  // Codecs write where the part says; one that is wrong must not become theirs to find.
+  // Codecs write to the place of the part, so a wrong part is caught here.
   if (part.within(header.height, header.width) != part)
-    return internal_error("wants a part of the image, got one that goes beyond it");
+    return internal_error("expected a part of the image, got one that exceeds it");
   set_decoded_by(header.codec->library);
   return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);
 }

@@ -1,6 +1,6 @@
-// Encoded images to pixels: what the operators use of all image codecs. A file is recognised by its content,
-// never by its name. Everything here is a function of its arguments and may be called from several threads at
-// once.
+// Encoded images to pixels: the interface of all image codecs for operators. A file is recognised by its
+// content, never by its name. Everything here is a pure function of its arguments and may be called from
+// several threads at once.
 //
 //   // Cheap: no pixel is decoded.
 //   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
@@ -8,8 +8,8 @@
 //   ... find header.height * row bytes of memory ...
 //   HEADRACE_TRY(decode_image(bytes, header, Color::rgb, header.whole(), pixels, row, scratch));
 //
-// Bytes are hostile until proved otherwise: a header is refused when its file cannot possibly hold the pixels
-// it claims, so that a few bytes cannot make the engine reserve gigabytes.
+// Bytes are untrusted: a header is refused when its file cannot possibly hold the pixels it claims, so that a
+// few bytes cannot make the engine reserve gigabytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +25,13 @@ namespace headrace {
 struct ImageCodec;  // codec.h
 
 struct ImageHeader {
-  const ImageCodec* codec = nullptr;  // who reads it: set by read_image_header
+  const ImageCodec* codec = nullptr;  // the codec that reads it: set by read_image_header
   int64_t height = 0, width = 0;
   int channels = 0;  // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA or CMYK
   bool is_cmyk = false;
   int bit_depth = 8;    // per channel in the file; decoded pixels are always 8 bits
-  int orientation = 1;  // EXIF 1..8; 1 when the file says nothing
-  // Pixels are numbers that the codec gives as they are stored: of a palette, or grey of fewer than 8 bits.
+  int orientation = 1;  // EXIF 1..8; 1 when the file has none
+  // Whether pixels can be the stored numbers: of a palette, or grey of fewer than 8 bits.
   bool has_indexes = false;
 
   Box whole() const { return {0, 0, height, width}; }
@@ -39,12 +39,12 @@ struct ImageHeader {
 
 enum class Color : uint8_t {
   rgb,        // 3 channels: grey is replicated, a palette expanded, alpha dropped, CMYK converted
-  gray,       // 1 channel: of a JPEG its luma plane, of all others (19595 R + 38470 G + 7471 B) / 65536
+  gray,       // 1 channel: of a JPEG its luma plane, otherwise (19595 R + 38470 G + 7471 B) / 65536
   unchanged,  // the file's own channels; a palette becomes RGB, a transparent colour becomes alpha
-  index,      // 1 channel: the numbers that are stored, of a palette or grey; see check_color
+  index,      // 1 channel: the stored numbers, of a palette or grey; see check_color
 };
 
-inline constexpr int64_t kMaxImageSide = 65500;  // libjpeg's own limit, kept for every format
+inline constexpr int64_t kMaxImageSide = 65500;  // libjpeg's own limit, applied to every format
 inline constexpr int64_t kMaxImagePixels =
     178956970;  // twice Pillow's MAX_IMAGE_PIXELS, where it refuses too
 
@@ -58,14 +58,14 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
 // `unavailable` for Color::index of an image that has no palette and is not grey of up to 8 bits.
 Status check_color(const ImageHeader& header, Color color);
 
-// Decode at least the pixels of `part`, each to its place among header.height rows of header.width *
-// decoded_channels(header, color) bytes, `row_stride` bytes apart; what `out` holds elsewhere is undefined.
-// The bytes do not depend on `part`. `header` is what read_image_header said of the same bytes; `part` lies
-// within the image and is not empty; check_color is fine with it.
+// Decodes at least the pixels of `part`, each to its place among header.height rows of header.width *
+// decoded_channels(header, color) bytes, `row_stride` bytes apart; the rest of `out` is undefined. The bytes
+// do not depend on `part`. `header` is what read_image_header returned for the same bytes; `part` is within
+// the image and not empty; check_color accepts it.
 //
 // Damaged data is an error, never grey pixels. Damage below `part`, or right of it in its last rows, may go
-// unnoticed, but for a JPEG that does not end with its end marker: that one is decoded to its end, so that a
-// truncated file is always an error.
+// unnoticed, except in a JPEG that does not end with its end marker: that one is decoded to its end, so that
+// a truncated file is always an error.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                     uint8_t* out, size_t row_stride, Scratch& scratch);
 

@@ -51,7 +51,7 @@ TEST(Image, DecodingEndsWhenTheRunIsStopped) {
 }
 
 TEST(Image, WhatIsNoImageIsNamed) {
-  EXPECT_EQ(refusal(""), "not an image (no bytes at all)");
+  EXPECT_EQ(refusal(""), "not an image (0 bytes)");
   EXPECT_EQ(refusal("hello, world"), "not an image (starts with 'hell…')");
   EXPECT_EQ(refusal("hi"), "not an image (starts with 'hi')");
   EXPECT_EQ(refusal({"\x00\x01\xfe\xff\x00", 5}), "not an image (starts with bytes 00 01 fe ff)");
@@ -59,7 +59,7 @@ TEST(Image, WhatIsNoImageIsNamed) {
       refusal({"\0\0\0\x18"
                "ftypheic",
                12});
-  EXPECT_EQ(heif.substr(0, 36), "wants an image that this build reads");
+  EXPECT_TRUE(heif.starts_with("expected an image of a format that this build supports (")) << heif;
   EXPECT_EQ(heif.substr(heif.size() - 10), ", got HEIF");
 }
 
@@ -68,16 +68,16 @@ TEST(Image, HeadersThatTheirFileCannotHoldAreRefused) {
             "truncated JPEG: 15 bytes cannot hold 32767 x 32767 pixels");
   std::string png(kPalettePng);
   png[17] = png[21] = '\x01';  // 65538 x 65537 pixels of 2 bits
-  EXPECT_EQ(refusal(png).substr(0, 40), "wants sides of at most 65500 pixels, got");
+  EXPECT_EQ(refusal(png).substr(0, 43), "expected sides of at most 65500 pixels, got");
 }
 
 TEST(Image, UnsupportedKindsOfJpegSayWhy) {
   EXPECT_EQ(refusal({"\xff\xd8\xff\xc3\0\x0b\x08\0\x08\0\x08\x01\x01\x11\0", 15}),
-            "wants a baseline or progressive JPEG, got a lossless or hierarchical one (SOF3)");
+            "expected a baseline or progressive JPEG, got a lossless or hierarchical one (SOF3)");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xc1\0\x0b\x0c\0\x08\0\x08\x01\x01\x11\0", 15}),
-            "wants a JPEG of 8 bits, got 12");
+            "expected a JPEG of 8 bits, got 12");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xc0\0\x0b\x08\0\x08\0\x08\x02\x01\x11\0", 15}),
-            "wants a JPEG of 1, 3 or 4 components, got 2");
+            "expected a JPEG of 1, 3 or 4 components, got 2");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xd9", 4}), "damaged JPEG: no frame header");
   EXPECT_EQ(refusal({"\xff\xd8\xff", 3}), "truncated JPEG: ends before its frame header");
 }
@@ -101,7 +101,7 @@ TEST(Image, GrayJpegAskedAsRgbIsReplicated) {
     for (size_t c = 0; c < 3; ++c) EXPECT_EQ((*rgb)[3 * i + c], (*gray)[i]);
 }
 
-// Every prefix of a file is refused, but for those that lack only the end marker.
+// Every prefix of a file is refused, except those that lack only the end marker.
 TEST(Image, CutOffFilesAreRefusedAndNotFilledUp) {
   for (const std::string_view file : {kGrayJpeg, kPalettePng}) {
     const auto whole = decode(file, Color::rgb);

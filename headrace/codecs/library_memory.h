@@ -1,9 +1,9 @@
-// Memory that a decoder's library takes from the heap by itself, on the run's budget: an estimate before the
-// library is called and, where it asks us for its memory, whatever it takes beyond that. Given back when the
-// object goes. One thread.
+// Memory that a decoder's library takes from the heap, on the run's budget: an estimate before the library is
+// called and, if it asks us for its memory, whatever it takes beyond that. Returned when the object is
+// destroyed. One thread.
 //
 //   LibraryMemory memory(scratch);
-//   if (!memory.expect(4 * pixels)) return memory.over_budget("a decoder of WebP");
+//   if (!memory.expect(4 * pixels)) return memory.over_budget("a WebP decoder");
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -31,7 +31,7 @@ class LibraryMemory {
     return true;
   }
 
-  // The library takes `size` bytes more, or gives them back.
+  // The library takes `size` bytes more, or returns them.
   bool take(size_t size) {
     if (!expect(taken_ + size)) return false;
     taken_ += size;
@@ -39,7 +39,7 @@ class LibraryMemory {
   }
   void give_back(size_t size) { taken_ -= size; }
 
-  // Whether the budget refused something, and what to answer then.
+  // Whether the budget refused something, and the error to return then.
   bool is_refused() const { return refused_ > 0; }
   Status over_budget(std::string_view what) const { return scratch_.over_budget(refused_, what); }
   bool is_stopped() const { return scratch_.is_stopped(); }

@@ -36,7 +36,7 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What Python writes as a dict: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+// A dict as Python writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 class Literal {
  public:
   explicit Literal(std::string_view text) : left_(text) {}
@@ -67,7 +67,7 @@ class Literal {
     const auto [after, error] = std::from_chars(left_.data(), left_.data() + left_.size(), out);
     if (error != std::errc() || out < 0) return false;
     left_.remove_prefix(static_cast<size_t>(after - left_.data()));
-    if (left_.starts_with('L')) left_.remove_prefix(1);  // as Python 2 wrote a long number
+    if (left_.starts_with('L')) left_.remove_prefix(1);  // as Python 2 wrote a long
     return true;
   }
   bool is_done() {
@@ -91,13 +91,14 @@ constexpr Kind kKinds[] = {{"b1", DType::boolean}, {"u1", DType::u8},  {"u2", DT
                            {"i2", DType::i16},     {"i4", DType::i32}, {"i8", DType::i64},
                            {"f2", DType::f16},     {"f4", DType::f32}, {"f8", DType::f64}};
 
-// What to do about a type that is not read.
+// What to do about a type that is not supported.
 std::string_view instead_of(std::string_view descr) {
   switch (descr.size() < 2 ? '\0' : descr[1]) {
-    case 'O': return "objects are pickled, and nothing here unpickles: save numbers, each array in a file";
-    case 'c': return "save x.view(x.real.dtype), in which each number is two";
+    case 'O':
+      return "objects are pickled, which is not supported: save arrays of numbers, each in its own file";
+    case 'c': return "save x.view(x.real.dtype), which stores each number as two";
     case 'S':
-    case 'U': return "texts go into Arrow or CSV, or save their bytes as u8";
+    case 'U': return "write strings to Arrow or CSV, or save their bytes as uint8";
     case 'M':
     case 'm': return "save x.view('i8')";
     case 'V': return "save x.view('u1'), or another dtype of that size";
@@ -109,14 +110,14 @@ Status take_descr(std::string_view descr, NpyHeader& out) {
   const auto kind = std::ranges::find(kKinds, descr.substr(std::min<size_t>(1, descr.size())), &Kind::code);
   const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
   if (!has_order || kind == std::end(kKinds))
-    return {Code::unavailable, "wants an array of numbers, got one of '" + std::string(descr.substr(0, 20)) +
-                                   "'; " + std::string(instead_of(descr))};
+    return {Code::unavailable, "expected an array of numbers, got one of '" +
+                                   std::string(descr.substr(0, 20)) + "'; " + std::string(instead_of(descr))};
   out.dtype = kind->dtype;
   out.is_big_endian = descr[0] == '>';
   return {};
 }
 
-Status broken() { return corrupt("wants the header of an .npy file, got something else"); }
+Status broken() { return corrupt("not an .npy file: its header is invalid"); }
 
 Status take_shape(Literal& text, NpyHeader& out) {
   std::vector<int64_t> dims;
@@ -126,7 +127,7 @@ Status take_shape(Literal& text, NpyHeader& out) {
     if (!text.number(dim)) return broken();
     dims.push_back(dim);
     if (dims.size() > static_cast<size_t>(kMaxRank))
-      return {Code::unavailable, "wants an array of at most 8 dimensions, got more"};
+      return {Code::unavailable, "expected an array of at most 8 dimensions, got more"};
     if (text.take(',')) continue;
     if (!text.take(')')) return broken();
     break;
@@ -147,7 +148,7 @@ Status take_header(std::string_view all, NpyHeader& out) {
       if (!text.quoted(descr)) records = true;  // a list: the rest cannot be read
       if (records)
         return {Code::unavailable,
-                "wants an array of numbers, got one of records; save each field as an "
+                "expected an array of numbers, got one of records; save each field as an "
                 "array: numpy.savez(path, **{n: x[n] for n in x.dtype.names})"};
       HEADRACE_TRY(take_descr(descr, out));
       seen |= 1;
@@ -167,7 +168,7 @@ Status take_header(std::string_view all, NpyHeader& out) {
   return seen == 7 ? Status() : broken();
 }
 
-// Column-major to row-major, each element of `size` bytes: the last index runs slowest in `in`.
+// Column-major to row-major, each element of `size` bytes: the last index varies slowest in `in`.
 void reorder(const std::byte* in, const Shape& shape, size_t size, std::byte* out) {
   std::array<int64_t, kMaxRank> at{}, step{};
   int64_t elements = 1;
@@ -217,7 +218,8 @@ Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes) {
   if (!text.starts_with(kMagic) || text.size() < kNpyPrefix) return broken();
   const char version = text[6];
   if (version < 1 || version > 3)
-    return Status(Code::unavailable, "wants an .npy file of version 1 to 3, got " + std::to_string(version));
+    return Status(Code::unavailable,
+                  "expected an .npy file of version 1 to 3, got " + std::to_string(version));
   NpyHeader out;
   out.data = npy_header_bytes(bytes);
   if (out.data == 0 || out.data > bytes.size()) return broken();
@@ -235,7 +237,7 @@ bool is_npy_plain(const NpyHeader& header) {
 Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, std::byte* out) {
   const size_t size = header.shape.size_bytes(header.dtype), each = size_of(header.dtype);
   if (size != file.size() - header.data)
-    return corrupt("wants " + std::to_string(size) + " bytes for " +
+    return corrupt("expected " + std::to_string(size) + " bytes for " +
                    TensorSpec{header.dtype, header.shape}.text() + ", got " +
                    std::to_string(file.size() - header.data));
   if (size == 0) return {};
@@ -251,7 +253,7 @@ Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, s
 }
 
 Status check_npy(DType dtype) {
-  return descr(dtype).empty() ? invalid("npy holds no " + std::string(dtype_name(dtype)) + "; cast it")
+  return descr(dtype).empty() ? invalid("npy cannot store " + std::string(dtype_name(dtype)) + "; cast it")
                               : Status();
 }
 

@@ -6,8 +6,8 @@ namespace headrace {
 
 Status WireReader::status(std::string_view what) const {
   if (!wanted_) return {};
-  return corrupt("wants " + std::string(what) + ", there is not " + wanted_ + " at byte " +
-                 std::to_string(at_ - begin_) + " of it");
+  return corrupt("expected " + std::string(what) + ", but at byte " + std::to_string(at_ - begin_) +
+                 " there is not " + wanted_);
 }
 
 }  // namespace headrace

@@ -1,4 +1,5 @@
-// The wire format of protocol buffers: the fields of one message, in the order they lie in, where they lie.
+// The wire format of protocol buffers: the fields of one message, in the order in which they are stored, in
+// place.
 //
 //   for (WireReader reader(bytes, bytes.data()); reader.next(field);) …;  then reader.status("a Datum")
 //
@@ -31,12 +32,12 @@ class WireReader {
   WireReader(std::span<const std::byte> bytes, const std::byte* begin)
       : at_(bytes.data()), end_(bytes.data() + bytes.size()), begin_(begin) {}
 
-  // False at the end, and where the bytes are no message.
+  // False at the end, and where the bytes are not a message.
   bool next(WireField& out);
   // False where none is left, and where none is whole: of packed numbers.
   bool varint(uint64_t& out);
 
-  // What stopped it, unless that was the end. `what` is wanted: "a Datum".
+  // What stopped it, unless that was the end. `what` is what was expected: "a Datum".
   Status status(std::string_view what) const;
 
  private:
@@ -44,7 +45,7 @@ class WireReader {
   bool wrong(const char* wanted) { return wanted_ = wanted, false; }
 
   const std::byte *at_, *end_, *begin_;
-  const char* wanted_ = nullptr;  // that was not there
+  const char* wanted_ = nullptr;  // that was missing
 };
 
 inline void append_varint(uint64_t value, std::string& out) {
@@ -78,14 +79,14 @@ inline bool WireReader::next(WireField& out) {
   uint64_t tag = 0;
   if (!varint(tag)) return false;
   out.number = tag >> 3;
-  if (out.number == 0) return wrong("a field of a number above 0");
+  if (out.number == 0) return wrong("a field number above 0");
   out.wire = static_cast<Wire>(tag & 7);
   switch (out.wire) {
     case Wire::varint: return varint(out.value) || wrong("a number of at most ten bytes");
     case Wire::fixed64: return fixed(8, out.value);
     case Wire::fixed32: return fixed(4, out.value);
     case Wire::bytes: break;
-    default: return wrong("a wire type of protocol buffers");
+    default: return wrong("a valid wire type");
   }
   uint64_t length = 0;
   if (!varint(length)) return wrong("a number of at most ten bytes");

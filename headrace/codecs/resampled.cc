@@ -103,7 +103,7 @@ Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& hea
   HEADRACE_ASSIGN(const bool all_done, resample(bytes, header, color, pictures, sinks, store, scratch));
   if (all_done) return {};
   if (pictures.size() == 1) return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
-  // One by one, so that what is left to the other way for the sake of one picture does not change the others.
+  // One by one, so that a picture that needs the other way does not change the others.
   std::vector<Resampled> left;
   std::vector<RowSink*> their_sinks;
   for (size_t i = 0; i < pictures.size(); ++i) {

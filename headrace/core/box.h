@@ -1,4 +1,4 @@
-// A rectangle of pixels: where a crop lies, or which part of an image somebody needs.
+// A rectangle of pixels: the position of a crop, or the part of an image that is needed.
 #pragma once
 #include <cstdint>
 
@@ -11,14 +11,14 @@ struct Box {  // upper left corner and size
   int64_t bottom() const { return y + h; }
   int64_t right() const { return x + w; }
   bool empty() const { return h <= 0 || w <= 0; }
-  // The smallest box around both.
+  // The smallest box that contains both.
   Box around(const Box& other) const {
     if (empty()) return other;
     if (other.empty()) return *this;
     return between(least(y, other.y), least(x, other.x), most(bottom(), other.bottom()),
                    most(right(), other.right()));
   }
-  // The part of it that lies in an image of this size.
+  // The part of it inside an image of this size.
   Box within(int64_t height, int64_t width) const {
     return between(most(y, 0), most(x, 0), least(bottom(), height), least(right(), width));
   }

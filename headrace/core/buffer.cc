@@ -9,8 +9,8 @@
 namespace headrace {
 namespace {
 
-// From this size on the kernel is asked for large pages, as NumPy does: to fault in small ones one by one
-// costs more than to fill them.
+// From this size on the kernel is asked for large pages, as NumPy does: faulting in small pages one by one
+// costs more than filling them.
 constexpr size_t kLargePages = size_t{4} << 20, kPage = 4096;
 
 }  // namespace
@@ -21,7 +21,7 @@ MutableBufferPtr HeapBuffer::make(size_t size) {
   if (!data) throw std::bad_alloc();
   if (size >= kLargePages) {
     const size_t to_page = (kPage - reinterpret_cast<uintptr_t>(data) % kPage) % kPage;
-    madvise(static_cast<std::byte*>(data) + to_page, rounded - to_page, MADV_HUGEPAGE);  // only a wish
+    madvise(static_cast<std::byte*>(data) + to_page, rounded - to_page, MADV_HUGEPAGE);  // only advice
   }
   return MutableBufferPtr(new HeapBuffer(static_cast<std::byte*>(data), size));
 }

@@ -14,7 +14,7 @@ class Buffer {
   Buffer& operator=(const Buffer&) = delete;
 
   const std::byte* data() const { return data_; }
-  std::byte* mutable_data() { return data_; }  // only while the one who filled it holds it alone
+  std::byte* mutable_data() { return data_; }  // only while the code that fills it is the sole owner
   size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
@@ -37,7 +37,7 @@ class HeapBuffer final : public Buffer {
   using Buffer::Buffer;
 };
 
-// Bytes inside memory that somebody else keeps alive through `owner`.
+// Bytes inside memory that `owner` keeps alive.
 class BorrowedBuffer final : public Buffer {
  public:
   BorrowedBuffer(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)

@@ -1,4 +1,4 @@
-// Sizes as people write them: "150MB". Pure; any thread.
+// Human-readable sizes: "150MB". Pure; any thread.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// How many numbers from the first on are each the one before it and one more: rows and samples that lie side
-// by side, and are read or copied as one.
+// The length of the run of consecutive numbers at the front: rows and samples that are adjacent, and are read
+// or copied as one.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-// 0 of none.
+// 0 for an empty list.
 inline size_t num_consecutive(std::span<const uint64_t> numbers) {
   size_t n = numbers.empty() ? 0 : 1;
   while (n < numbers.size() && numbers[n] == numbers[0] + n) ++n;

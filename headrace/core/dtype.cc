@@ -6,7 +6,7 @@
 
 namespace headrace {
 namespace {
-constexpr std::array<std::string_view, kDTypes> kNames{"bool", "u8",  "u16", "u32",   "u64",
+constexpr std::array<std::string_view, kDTypes> kShort{"bool", "u8",  "u16", "u32",   "u64",
                                                        "i8",   "i16", "i32", "i64",   "f16",
                                                        "bf16", "f32", "f64", "bytes", "str"};
 constexpr std::array<std::string_view, kDTypes> kNumpy{"bool",     "uint8",   "uint16",  "uint32", "uint64",
@@ -14,18 +14,19 @@ constexpr std::array<std::string_view, kDTypes> kNumpy{"bool",     "uint8",   "u
                                                        "bfloat16", "float32", "float64", "bytes",  "str"};
 }  // namespace
 
-std::string_view dtype_name(DType type) { return kNames[static_cast<size_t>(type)]; }
+std::string_view dtype_name(DType type) { return kNumpy[static_cast<size_t>(type)]; }
+std::string_view short_name(DType type) { return kShort[static_cast<size_t>(type)]; }
 
 std::string dtype_names() {
   std::string out;
-  for (const std::string_view name : kNames) out += (out.empty() ? "" : " ") + std::string(name);
+  for (const std::string_view name : kNumpy) out += (out.empty() ? "" : " ") + std::string(name);
   return out;
 }
 
 Result<DType> parse_dtype(std::string_view name) {
   for (size_t i = 0; i < kDTypes; ++i)
-    if (name == kNames[i] || name == kNumpy[i]) return static_cast<DType>(i);
-  return invalid("dtype: wants one of " + dtype_names() + ", got '" + std::string(name) + "'");
+    if (name == kShort[i] || name == kNumpy[i]) return static_cast<DType>(i);
+  return invalid("dtype: expected one of " + dtype_names() + ", got '" + std::string(name) + "'");
 }
 
 uint16_t f32_to_f16(float value) {

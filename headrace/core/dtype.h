@@ -1,4 +1,5 @@
-// The element types of a tensor, their sizes, and their one spelling in C++, Python, JSON and messages.
+// The element types of a tensor, their sizes and their names: NumPy's for people, short ones in plans, states
+// and fingerprints.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +37,10 @@ constexpr size_t size_of(DType type) {
 constexpr bool is_text(DType type) { return type == DType::bytes || type == DType::str; }
 constexpr bool is_float(DType type) { return type >= DType::f16 && type <= DType::f64; }
 
-std::string_view dtype_name(DType type);           // "f32"
-std::string dtype_names();                         // "bool u8 u16 …", for messages
-Result<DType> parse_dtype(std::string_view name);  // "f32" and NumPy's "float32"
+std::string_view dtype_name(DType type);           // NumPy's: "float32", "bfloat16", "bytes"
+std::string_view short_name(DType type);           // "f32", as plans, states and fingerprints have it
+std::string dtype_names();                         // "bool uint8 uint16 …", for messages
+Result<DType> parse_dtype(std::string_view name);  // of either name
 
 // IEEE half and bfloat16, round to nearest even; only for kernels and tests that have no SIMD form.
 uint16_t f32_to_f16(float value);

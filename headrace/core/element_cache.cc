@@ -13,14 +13,14 @@
 
 namespace headrace {
 
-// The memory of several caches, and who they are. Any thread.
+// The memory that several caches share, and the caches. Any thread.
 class CacheRoom {
  public:
   std::shared_ptr<ElementCache>& of(const std::string& key) { return caches_[key]; }
   std::mutex& mutex() { return mutex_; }  // held for of()
 
-  // Whether `size` bytes more are within `most`; `used` is what all would take then. Caches that nobody has
-  // any more are given up for that.
+  // Whether `size` more bytes fit into `most`; `used` is the total that would be used then. Caches that are
+  // no longer referenced are dropped to make room.
   bool take(size_t size, size_t most, size_t& used) {
     std::lock_guard lock(mutex_);
     for (auto it = caches_.begin(); used_ + size > most && it != caches_.end();) {
@@ -50,8 +50,8 @@ class CacheRoom {
 
 namespace {
 
-// Fields by key, those of neighbours side by side: elements are mostly asked for in order. Small ones of one
-// form lie in one block of memory, field by field; others have one each.
+// Fields by key, those of neighbouring elements side by side: elements are mostly requested in order. Small
+// ones of the same form share one block of memory, field by field; others have one block each.
 class ElementTable {
  public:
   bool has(const CacheKey& key) const {
@@ -86,7 +86,7 @@ class ElementTable {
         ++i;
         continue;
       }
-      size_t end = i;  // of those that lie one after the other
+      size_t end = i;  // of the adjacent ones
       const auto is_next = [&] {
         return end < ahead.end && indices[end] == indices[i] + (end - i) &&
                indices[end] / kPage == indices[i] / kPage && (page->small & bit({leaf, indices[end]}));
@@ -97,7 +97,7 @@ class ElementTable {
     }
     return true;
   }
-  // Keeps a copy of small fields, and `apart` of others. REQUIRES: it is not there.
+  // Keeps a copy of small fields, and `apart` for others. REQUIRES: the element is not there.
   void add(const CacheKey& key, std::span<const Tensor> fields, std::vector<Tensor> apart) {
     std::unique_ptr<Page>& page = pages_[page_of(key)];
     if (!page) page = std::make_unique<Page>();
@@ -120,7 +120,7 @@ class ElementTable {
     }
     page->small |= bit(key);
   }
-  // The mean of bytes_for() over the elements of a full page, and of what packing them adds.
+  // The mean of bytes_for() over the elements of a full page, plus the overhead of packing them.
   static size_t mean_beside(std::span<const TensorSpec> fields) {
     const auto is_fixed = [](const TensorSpec& spec) { return spec.is_static() && !is_text(spec.dtype); };
     size_t bytes = 0;
@@ -131,11 +131,11 @@ class ElementTable {
     }
     const size_t page = sizeof(Page) + kBeside;
     if (all_fixed && bytes <= kSmall) return (page + kBeside + fields.size() * sizeof(TensorSpec)) / kPage;
-    constexpr size_t kPacked = 48;  // a field: its head, and up to where it may begin
+    constexpr size_t kPacked = 48;  // a field: its header and padding
     return page / kPage + sizeof(std::vector<Tensor>) + kBeside + fields.size() * (sizeof(Tensor) + kPacked);
   }
   size_t size() const { return size_; }
-  // Whether these would lie with those of their neighbours.
+  // Whether these would be stored together with their neighbours.
   bool is_small(const CacheKey& key, std::span<const Tensor> fields) const {
     for (const Tensor& field : fields)
       if (field.is_ragged() || is_text(field.dtype)) return false;
@@ -147,7 +147,7 @@ class ElementTable {
     };
     return std::ranges::equal(fields, page->specs, is_form);
   }
-  // That one more element takes beside its own bytes, if those lie apart.
+  // What one more element takes besides its own bytes, when it has its own block.
   size_t bytes_for(const CacheKey& key, std::span<const Tensor> fields, bool is_small) const {
     const Page* page = find_page(key);
     size_t bytes = page ? 0 : sizeof(Page) + kBeside;
@@ -162,12 +162,12 @@ class ElementTable {
 
  private:
   static constexpr uint64_t kPage = 16;
-  static constexpr size_t kSmall = 64;    // bytes of an element that lies with its neighbours
-  static constexpr size_t kBeside = 128;  // about what the allocator and the table keep for a block or a page
+  static constexpr size_t kSmall = 64;    // bytes of an element that is stored with its neighbours
+  static constexpr size_t kBeside = 128;  // about what the allocator and the table take for a block or a page
   struct Page {
-    uint32_t small = 0, apart = 0;  // which are there
+    uint32_t small = 0, apart = 0;  // which elements are there
     std::vector<TensorSpec> specs;  // of small ones
-    MutableBufferPtr block;         //   and where they lie; null: none came
+    MutableBufferPtr block;         //   and where they are; null: there are none
     std::unique_ptr<std::array<std::vector<Tensor>, kPage>> others;
   };
   struct Run {
@@ -186,13 +186,13 @@ class ElementTable {
     return it == pages_.end() ? nullptr : it->second.get();
   }
 
-  // Elements that are wanted next lie anywhere in memory, behind several pointers. The processor fetches each
-  // of them for all of these at once, instead of waiting for one after the other.
+  // Elements that are needed next are anywhere in memory, behind several pointers. Each pointer is prefetched
+  // for all of them at once, instead of one element after the other.
   struct Ahead {
     static constexpr size_t kMost = 16;
     const Page* page(size_t i) const { return pages[i % kMost]; }
     std::array<const Page*, kMost> pages;  // of element i at i % kMost
-    size_t end = 0;                        // behind the last of them
+    size_t end = 0;                        // past the last of them
   };
   void look_ahead(uint64_t leaf, std::span<const uint64_t> indices, Ahead& ahead) const {
     const size_t begin = ahead.end, end = std::min(begin + Ahead::kMost, indices.size());
@@ -213,7 +213,7 @@ class ElementTable {
     each_apart(
         [](const std::vector<Tensor>& fields) { fetch(fields.data(), fields.size() * sizeof(Tensor)); });
     each_apart([](const std::vector<Tensor>& fields) {
-      if (!fields.empty()) __builtin_prefetch(fields[0].buffer.get());  // all are in one
+      if (!fields.empty()) __builtin_prefetch(fields[0].buffer.get());  // all are in one block
     });
     each_apart([](const std::vector<Tensor>& fields) {
       for (const Tensor& field : fields)
@@ -221,7 +221,7 @@ class ElementTable {
     });
   }
   static void fetch(const void* data, size_t size) {
-    constexpr size_t kLine = 64, kMost = 8 * kLine;  // the processor finds what follows
+    constexpr size_t kLine = 64, kMost = 8 * kLine;  // the processor prefetches what follows
     for (size_t at = 0; at < std::min(size, kMost); at += kLine)
       __builtin_prefetch(static_cast<const std::byte*>(data) + at);
   }
@@ -229,7 +229,7 @@ class ElementTable {
     return fields.size() == out.size() &&
            copy([&](size_t f) { return fields[f].view(); }, {row, 1}, rows, out);
   }
-  // Small ones from `first` on.
+  // Copies small ones from `first` on.
   static bool copy(const Page& page, size_t first, Run to, size_t rows, std::span<const MutView> out) {
     const std::byte* column = page.block->data();
     const auto next_field = [&](size_t f) {
@@ -240,7 +240,7 @@ class ElementTable {
     };
     return page.specs.size() == out.size() && copy(next_field, to, rows, out);
   }
-  // Elements one after the other as the rows `to` of `rows`; `first_of` shows fields of the first of them.
+  // Copies adjacent elements to rows `to` of `rows`; `first_of` shows fields of the first of them.
   template <class FirstOf>
   static bool copy(FirstOf first_of, Run to, size_t rows, std::span<const MutView> out) {
     for (size_t f = 0; f < out.size(); ++f) {
@@ -277,7 +277,7 @@ class MemoryCache final : public ElementCache {
     }
     std::vector<Tensor> apart;
     if (!is_small) {
-      // One block of memory an element, outside the run's budget: it stays when the run has ended.
+      // One block of memory per element, outside the run's budget: it outlives the run.
       const std::vector<std::byte> packed = pack_fields(fields);
       MutableBufferPtr block = HeapBuffer::make(packed.size());
       std::copy(packed.begin(), packed.end(), block->mutable_data());
@@ -288,7 +288,7 @@ class MemoryCache final : public ElementCache {
     if (!room_->take(size, most_, wanted)) return too_many(size, wanted);
     if (add(key, fields, std::move(apart), size)) return {};
     room_->give_back(size);
-    return put(key, fields);  // it is there, or its neighbours are not like it
+    return put(key, fields);  // it is there, or its neighbours have another form
   }
 
   size_t size() override {
@@ -300,7 +300,7 @@ class MemoryCache final : public ElementCache {
     return used_;
   }
   std::string trouble() override { return {}; }
-  void give_up() override {
+  void reclaim() override {
     std::lock_guard lock(mutex_);
     room_->give_back(std::exchange(used_, 0));
     elements_ = {}, has_given_up_ = true;
@@ -317,7 +317,7 @@ class MemoryCache final : public ElementCache {
     return elements_.gather(leaf, indices, out);
   }
 
-  // False when another thread was faster, with this element or with one that its neighbours are not like.
+  // False when another thread was first, with this element or with one that its neighbours do not match.
   bool add(const CacheKey& key, std::span<const Tensor> fields, std::vector<Tensor> apart, size_t size) {
     std::lock_guard lock(mutex_);
     if (elements_.has(key) || has_given_up_ || (apart.empty() && !elements_.is_small(key, fields)))
@@ -330,18 +330,18 @@ class MemoryCache final : public ElementCache {
   Status too_many(size_t size, size_t wanted) {
     std::shared_lock lock(mutex_);
     const size_t others = wanted - size - std::min(used_, wanted - size);
-    return {Code::exhausted,
-            "cache: wants at least " + std::to_string(wanted) + " bytes for " +
-                std::to_string(elements_.size() + 1) + " elements" +
-                (others > 0 ? ", with " + std::to_string(others) + " bytes that another run of it uses now"
-                            : "") +
-                ", it may have " + std::to_string(most_) +
-                "; cache a smaller form of them, cache(path) in files, or give max_memory="};
+    return {
+        Code::exhausted,
+        "cache: " + std::to_string(elements_.size() + 1) + " elements need at least " +
+            std::to_string(wanted) + " bytes" +
+            (others > 0 ? ", including " + std::to_string(others) + " bytes that another run uses now" : "") +
+            ", but the limit is " + std::to_string(most_) +
+            "; cache smaller elements, use cache(path) to cache in files, or set max_memory="};
   }
 
   const std::shared_ptr<CacheRoom> room_;
   const size_t most_;
-  std::shared_mutex mutex_;  // guards the next ones; who reads waits for nobody else who does
+  std::shared_mutex mutex_;  // guards the next members; readers do not wait for each other
   size_t used_ = 0;
   bool has_given_up_ = false;
   ElementTable elements_;
@@ -360,7 +360,7 @@ size_t beside_in_memory_cache(std::span<const TensorSpec> fields) {
 MemoryCaches::MemoryCaches() : MemoryCaches(nullptr) {}
 MemoryCaches::MemoryCaches(std::shared_ptr<ElementCache> given)
     : room_(std::make_shared<CacheRoom>()), given_(std::move(given)) {}
-MemoryCaches::~MemoryCaches() { room_->clear(); }  // they hold it, and it them
+MemoryCaches::~MemoryCaches() { room_->clear(); }  // the caches hold the room, and the room holds them
 
 std::shared_ptr<ElementCache> MemoryCaches::of(const std::string& key, size_t most_bytes) {
   if (given_) return given_;

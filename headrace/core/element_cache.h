@@ -1,8 +1,8 @@
-// Elements that were made before: what `cache()` keeps in memory, and the interface of what it keeps in files
+// Elements that were made before: what `cache()` keeps in memory, and the interface of the file cache
 // (run/element_cache/disk_cache.h).
 //
-// An element is known by the leaf of its level and its index there, which say all about it: what stands below
-// a cache draws as in epoch 0, whatever the order is in which its elements are asked for. Any thread.
+// An element is identified by the leaf of its level and its index there. These determine it completely: below
+// a cache every draw is that of epoch 0, in whatever order elements are requested. Any thread.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -32,18 +32,17 @@ struct CacheKeyHash {
 class ElementCache {
  public:
   virtual ~ElementCache() = default;
-  // Whether get() would find it, now or later: nothing that is kept is given up but by give_up().
+  // Whether get() would find it, now or later: only reclaim() drops kept elements.
   virtual bool has(const CacheKey& key) = 0;
-  // Its fields, shared and not to be written; false when it is not there, or what is there is damaged. What
-  // has to be read goes to memory of `pool`, or of the heap where that is null; the error is that there is
-  // none.
+  // Its fields, shared and read-only; false when it is not there or damaged. What must be read goes to memory
+  // of `pool`, or of the heap where that is null; the error is that there is no memory.
   Result<bool> get(const CacheKey& key, std::vector<Tensor>& fields, Pool* pool = nullptr) {
     HEADRACE_ASSIGN(const bool is_there, find(key, fields, pool));
     (is_there ? hits_ : misses_).fetch_add(1, std::memory_order_relaxed);
     return is_there;
   }
-  // Those of several elements of a leaf, each field's one after the other in its place in `out`; false, and
-  // `out` is anything, unless all are there and have these dtypes and shapes.
+  // The fields of several elements of a leaf, each field's consecutively at its place in `out`. Returns
+  // false, with `out` undefined, unless all are there and have these dtypes and shapes.
   bool gather(uint64_t leaf, std::span<const uint64_t> indices, std::span<const MutView> out) {
     const bool are_there = find_all(leaf, indices, out);
     if (are_there) hits_.fetch_add(indices.size(), std::memory_order_relaxed);
@@ -51,13 +50,13 @@ class ElementCache {
   }
   uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }  // of get()
   uint64_t misses() const { return misses_.load(std::memory_order_relaxed); }
-  // Keep a copy. An error when there is no room and there must be.
+  // Keeps a copy. An error when it does not fit but has to.
   virtual Status put(const CacheKey& key, std::span<const Tensor> fields) = 0;
   virtual size_t size() = 0;          // elements
-  virtual uint64_t bytes() = 0;       // that they take
-  virtual std::string trouble() = 0;  // why nothing more is kept; "" while all is well
-  // Nothing is kept in memory any more.
-  virtual void give_up() {}
+  virtual uint64_t bytes() = 0;       // memory or disk that they take
+  virtual std::string trouble() = 0;  // why nothing more is kept; "" when all is well
+  // Stops keeping anything in memory.
+  virtual void reclaim() {}
 
  private:
   virtual Result<bool> find(const CacheKey& key, std::vector<Tensor>& fields, Pool* pool) = 0;
@@ -68,20 +67,20 @@ class ElementCache {
   std::atomic<uint64_t> hits_ = 0, misses_ = 0;
 };
 
-// In memory, up to so many bytes; one more is an error that says both figures.
+// In memory, up to the given number of bytes; one more is an error that states both figures.
 std::shared_ptr<ElementCache> memory_cache(size_t most_bytes);
-// What it takes for an element of these fields beside their own bytes, about.
+// Roughly what an element of these fields takes besides their own bytes.
 size_t beside_in_memory_cache(std::span<const TensorSpec> fields);
 
 class CacheRoom;
 
-// Those of one `cache()` in a plan, by what decides their elements (seed, ordinals): pipelines that are built
-// on it share them where they are the same. They have one memory: where it is full, those that no pipeline
-// has any more make room.
+// The caches of one `cache()` in a plan, by what determines their elements (seed, ordinals): pipelines that
+// are built on it share them where these are equal. They share one memory limit: when it is reached, caches
+// that no pipeline uses any more are dropped.
 class MemoryCaches {
  public:
   MemoryCaches();
-  // Always this one, whatever it is that it keeps elements in.
+  // of() always returns this cache, whether it keeps elements in memory or in files.
   explicit MemoryCaches(std::shared_ptr<ElementCache> given);
   ~MemoryCaches();
   MemoryCaches(const MemoryCaches&) = delete;
@@ -94,7 +93,7 @@ class MemoryCaches {
   const std::shared_ptr<ElementCache> given_;
 };
 
-// An element as bytes and back. Bytes from elsewhere are refused, never read beyond their end.
+// An element as bytes and back. Invalid bytes are refused, never read beyond their end.
 std::vector<std::byte> pack_fields(std::span<const Tensor> fields);
 Status unpack_fields(const BufferPtr& bytes, std::vector<Tensor>& fields);
 

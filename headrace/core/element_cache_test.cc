@@ -52,7 +52,7 @@ TEST(ElementCache, BytesCutShortAreRefusedAndSoAreMore) {
 }
 
 TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
-  const auto cache = memory_cache(1200);  // two, with the places of their neighbours
+  const auto cache = memory_cache(1200);  // two, with room for their neighbours
   const std::vector<Tensor> fields{scalar(int64_t{1})};
   EXPECT_TRUE(cache->put({0, 1}, fields).ok());
   EXPECT_TRUE(cache->put({0, 1}, fields).ok()) << "it is there";
@@ -61,7 +61,7 @@ TEST(ElementCache, MemoryHoldsWhatItMayAndSaysBothFigures) {
   const Status full = cache->put({0, 16}, fields);
   EXPECT_EQ(full.code(), Code::exhausted);
   EXPECT_THAT(std::string(full.text()),
-              testing::HasSubstr("wants at least 1560 bytes for 4 elements, it may have 1200"));
+              ::testing::HasSubstr("4 elements need at least 1560 bytes, but the limit is 1200"));
   EXPECT_TRUE(cache->has({1, 1}));
   EXPECT_FALSE(cache->has({0, 16}));
 }

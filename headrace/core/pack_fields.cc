@@ -1,6 +1,6 @@
-// An element as bytes: 4 the number of tensors, then each of them. A tensor is 1 dtype, 1 rank, 1 whether it
-// has rows, 8 a dimension; then, of one with rows, 4 their number and the rows, of another its bytes at the
-// next multiple of 64. Little-endian.
+// An element as bytes: 4 bytes for the number of tensors, then each tensor: 1 dtype, 1 rank, 1 whether it has
+// rows, 8 per dimension; then, with rows, 4 for their number and the rows, otherwise its bytes at the next
+// multiple of 64. Little-endian.
 #include <cstring>
 
 #include "headrace/core/element_cache.h"
@@ -107,7 +107,7 @@ Status unpack_fields(const BufferPtr& bytes, std::vector<Tensor>& fields) {
   bool good = from.read(count) && count <= bytes->size() / sizeof(Head);
   fields.assign(good ? count : 0, {});
   for (Tensor& field : fields) good = good && from.tensor(field, 0);
-  if (!good || !from.is_at_end()) return corrupt("an element of a cache that makes no sense");
+  if (!good || !from.is_at_end()) return corrupt("malformed element in a cache");
   return {};
 }
 

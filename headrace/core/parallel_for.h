@@ -1,4 +1,4 @@
-// A loop over indexes on several threads, for what is not part of a run.
+// A loop over indexes on several threads, for work outside a run.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace headrace {
 
-// Call `work(worker, i)` for every i below `count`, in any order, each once; worker is below `workers`.
-// Worker 0 is the calling thread, so it may show progress. Ends early, after what is under way, when `work`
-// answers false.
+// Calls `work(worker, i)` for every i below `count`, in any order, each once; worker is below `workers`.
+// Worker 0 is the calling thread, so it may show progress. Ends early, after calls in progress, when `work`
+// returns false.
 template <class Work> void parallel_for(uint64_t count, size_t workers, const Work& work) {
   std::atomic<uint64_t> next{0};
   const auto loop = [&](size_t worker) {

@@ -22,8 +22,8 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
-// Larger blocks come from the system and go back to it. malloc would keep what is freed, in an arena for each
-// thread, and nobody's budget would know of it.
+// Larger blocks come from the system and go back to it. malloc would keep freed memory, in an arena per
+// thread, unaccounted for.
 constexpr size_t kFromSystem = size_t{256} << 10;
 
 void* allocate(size_t size) {
@@ -39,15 +39,15 @@ void release(void* data, size_t size) {
     munmap(data, size);
 }
 
-// Size classes: four per power of two, so that a block is at most a quarter larger than asked.
+// Size classes: four per power of two, so that a block is at most a quarter larger than requested.
 size_t round_up(size_t size) {
   if (size <= 4096) return (size + kAlign - 1) / kAlign * kAlign + (size == 0 ? kAlign : 0);
   const size_t step = std::bit_floor(size - 1) / 4;
   return (size + step - 1) / step * step;
 }
 
-// Of a mutex that is held for some tens of nanoseconds, by threads that come often. Who finds it taken tries
-// again a while: to sleep and to be called costs more than all that is done meanwhile.
+// Of a mutex that is held for some tens of nanoseconds, by threads that come often. A thread that finds it
+// locked spins for a while: sleeping and waking up cost more than the work done under the lock.
 class BriefLock {
  public:
   explicit BriefLock(std::mutex& mutex) : mutex_(mutex) {
@@ -103,7 +103,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
 
  private:
   bool charge_locked(size_t size, Use use) {
-    // Retained blocks are ours too: free them before refusing.
+    // Retained blocks count too: free them before refusing.
     if (size > ledger_.budget) return false;
     if (ledger_.in_use + ledger_.retained + size > ledger_.budget) release_retained();
     if (ledger_.in_use + size > ledger_.budget) return false;
@@ -136,7 +136,7 @@ class PoolImpl final : public Pool, public std::enable_shared_from_this<PoolImpl
 
   mutable std::mutex mutex_;
   Ledger ledger_;                   // guarded by mutex_
-  std::atomic<size_t> in_use_ = 0;  // the same, to be looked at
+  std::atomic<size_t> in_use_ = 0;  // the same value, readable without the lock
   std::array<std::atomic<size_t>, kUses> by_use_{};
   std::unordered_map<size_t, std::vector<void*>> free_;  // guarded by mutex_
 };
@@ -234,7 +234,7 @@ Scratch::~Scratch() {
 }
 
 std::span<std::byte> Scratch::take(size_t size) {
-  if (size > std::numeric_limits<size_t>::max() / 2) return {};  // nobody has that; rounding up would wrap
+  if (size > std::numeric_limits<size_t>::max() / 2) return {};  // never available; rounding up would wrap
   size = std::max<size_t>((size + kAlign - 1) / kAlign * kAlign, kAlign);
   while (chunk_ < chunks_.size()) {
     if (chunks_[chunk_].size - used_ >= size) {
@@ -246,7 +246,7 @@ std::span<std::byte> Scratch::take(size_t size) {
   }
   size_t want = std::max<size_t>(size, size_t{256} << 10);
   if (pool_ && !pool_->charge(want, Use::scratch)) {
-    want = size;  // a chunk for many samples does not fit; one for this does, perhaps
+    want = size;  // a chunk for many samples does not fit; one for this sample might
     if (!pool_->charge(want, Use::scratch)) return {};
   }
   void* data = allocate(want);
@@ -261,8 +261,8 @@ std::span<std::byte> Scratch::take(size_t size) {
 }
 
 Status Scratch::over_budget(size_t wanted, std::string_view what) const {
-  std::string text = "wants " + std::to_string(wanted) + " bytes for " + std::string(what);
-  if (pool_) text += ", the memory budget is " + std::to_string(pool_->ledger().budget);
+  std::string text = "needs " + std::to_string(wanted) + " bytes for " + std::string(what);
+  if (pool_) text += ", but the memory budget is " + std::to_string(pool_->ledger().budget);
   return {Code::exhausted, std::move(text)};
 }
 
@@ -282,11 +282,11 @@ void Scratch::trim(size_t keep) {
 
 Status over_budget(size_t size, const Pool& pool, std::string_view what) {
   const Pool::Ledger ledger = pool.ledger();
-  std::string text = std::string(what) + ": wants " + std::to_string(size) + " bytes, the memory budget is " +
-                     std::to_string(ledger.budget);
+  std::string text = std::string(what) + ": needs " + std::to_string(size) +
+                     " bytes, but the memory budget is " + std::to_string(ledger.budget);
   if (size <= ledger.budget)
     text += ", of which " + std::to_string(ledger.in_use) +
-            " are in use; a smaller batch or window or a larger memory_budget would have room";
+            " are in use; use a smaller batch or window, or a larger memory_budget";
   return {Code::exhausted, std::move(text)};
 }
 

@@ -1,8 +1,8 @@
-// The memory of a run: one budget, one ledger, and blocks that are used again.
+// The memory of a run: one budget, one ledger, and blocks that are reused.
 //
 // Everything a run allocates per sample or per batch comes from its Pool. `take` never blocks and never
-// exceeds the budget: it answers null, and the executor, which asks before it admits work, waits. Freed
-// blocks are kept for the next taker of their size class, so a steady state allocates nothing. All methods
+// exceeds the budget: it returns null, and the executor, which asks before it admits work, waits. Freed
+// blocks are kept for later requests of their size class, so a steady state allocates nothing. All methods
 // may be called from several threads.
 #pragma once
 #include <array>
@@ -32,22 +32,22 @@ class Pool {
   virtual ~Pool() = default;
 
   size_t budget() const { return budget_; }
-  // Of it, now, all and for one use: without a lock, for whoever asks often.
+  // Bytes in use now, in total and for one use: without a lock, for callers that ask often.
   virtual size_t in_use() const = 0;
   virtual size_t in_use(Use use) const = 0;
 
   // A block of at least one byte, or null when it would exceed the budget. The block goes back when its last
-  // owner drops it.
+  // owner releases it.
   virtual MutableBufferPtr take(size_t size, Use use) = 0;
-  // Bytes of somebody else, which `owner` keeps, on the budget as if a block of `size` had been taken for
-  // them: all of them, or those that are of use. Null when that would exceed the budget.
+  // Foreign bytes, kept alive by `owner`, charged to the budget as if a block of `size` had been taken for
+  // them: all of them, or those that are used. Null when that would exceed the budget.
   virtual BufferPtr lend(std::span<const std::byte> bytes, size_t size, std::shared_ptr<const void> owner,
                          Use use) = 0;
-  // Charge or uncharge bytes held elsewhere (growth of a Scratch). False when over budget; nothing is charged
-  // then.
+  // Charge or uncharge bytes held elsewhere (growth of a Scratch). False when over budget; then nothing is
+  // charged.
   virtual bool charge(size_t size, Use use) = 0;
   virtual void uncharge(size_t size, Use use) = 0;
-  // The blocks leave the budget: they now belong to the consumer, who may keep them as long as they like.
+  // The blocks leave the budget: they now belong to the consumer, which may keep them as long as it likes.
   virtual void hand_over(std::span<const Buffer* const> blocks) = 0;
 
   struct Ledger {
@@ -63,10 +63,10 @@ class Pool {
 };
 
 // A bump allocator of one worker, emptied after each sample: intermediate pixels and decoder state, never
-// results. Not for sharing between threads.
+// results. Must not be shared between threads.
 class Scratch {
  public:
-  // Without a pool: plain heap, no budget. Without a flag: nobody stops the work.
+  // Without a pool: plain heap, no budget. Without a flag: the work is never stopped.
   explicit Scratch(Pool* pool = nullptr, const StopFlag* stop = nullptr) : pool_(pool), stop_(stop) {}
   ~Scratch();
   Scratch(const Scratch&) = delete;
@@ -87,15 +87,15 @@ class Scratch {
   void clear() { reset({}); }
   void trim(size_t keep);  // give memory back beyond `keep` bytes; REQUIRES: cleared
   size_t capacity() const { return capacity_; }
-  // Charge or uncharge memory that somebody else takes from the heap for the same work. False when over
-  // budget; nothing is charged then.
+  // Charge or uncharge memory that other code takes from the heap for the same work. False when over budget;
+  // then nothing is charged.
   bool charge(size_t size) { return !pool_ || pool_->charge(size, Use::scratch); }
   void uncharge(size_t size) {
     if (pool_) pool_->uncharge(size, Use::scratch);
   }
-  // What to answer when take() or charge() refused: what was wanted, and the budget.
+  // The error to return when take() or charge() refused: how much was needed, and the budget.
   Status over_budget(size_t wanted, std::string_view what) const;
-  // Whether the work is no longer wanted: return stopped(). Cheap enough for every row of an image.
+  // Whether the work should stop: then return stopped(). Cheap enough for every row of an image.
   bool is_stopped() const;
 
  private:
@@ -109,7 +109,7 @@ class Scratch {
   const StopFlag* stop_;
 };
 
-// The error of memory that the budget refused: `what` for, how much, and what there is.
+// The error for memory that the budget refused: what it was for, how much, and the budget.
 Status over_budget(size_t size, const Pool& pool, std::string_view what);
 
 }  // namespace headrace

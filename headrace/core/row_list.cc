@@ -28,7 +28,7 @@ RowList::RowList(Slice slice)
 
 RowList::~RowList() = default;
 
-// A view would take a copy of the shape along.
+// A view would copy the shape too.
 Text RowList::bytes_of(const Tensor& row) {
   return {row.buffer ? row.buffer->data() + row.offset : nullptr, row.shape.size_bytes(row.dtype)};
 }

@@ -1,5 +1,5 @@
-// The rows of a ragged tensor. Tensors; or texts, which a batch has many of and which are 16 bytes each here,
-// until somebody wants tensors of them.
+// The rows of a ragged tensor: tensors; or strings, of which a batch has many and which take 16 bytes each
+// here, until they are requested as tensors.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -12,7 +12,7 @@ namespace headrace {
 
 using Text = std::span<const std::byte>;
 
-// What the bytes of texts lie in, from row `first` on up to the next one's.
+// The buffer of the strings, from row `first` up to the next owner's.
 struct TextOwner {
   size_t first = 0;
   BufferPtr buffer;
@@ -24,7 +24,7 @@ class RowList {
 
  public:
   explicit RowList(std::vector<Tensor> rows = {});
-  // `texts`: memory of as many Text as there are rows. `owners`: in order, the first from row 0 on. REQUIRES:
+  // `texts`: memory of one Text per row. `owners`: in order, the first from row 0 on. REQUIRES:
   // is_text(dtype).
   RowList(DType dtype, BufferPtr texts, std::vector<TextOwner> owners);
   explicit RowList(Slice slice);
@@ -34,13 +34,14 @@ class RowList {
 
   size_t size() const { return memory_ ? texts_.size() : tensors_.size(); }
   bool empty() const { return size() == 0; }
-  // The bytes of each row; of none where the rows are tensors.
+  // The bytes of each row; empty where the rows are tensors.
   std::span<const Text> texts() const { return texts_; }
-  const BufferPtr& memory() const { return memory_; }  // that these lie in, and others perhaps; or null
-  std::span<const TextOwner> owners() const { return owners_; }  // of the texts
+  const BufferPtr& memory() const { return memory_; }  // that these are in, maybe with others; or null
+  std::span<const TextOwner> owners() const { return owners_; }  // of the strings
   Text bytes(size_t i) const { return memory_ ? texts_[i] : bytes_of(tensors_[i]); }
 
-  // Rows first, first + 1 … of these, in the same memory, which they keep. REQUIRES: there are so many.
+  // Rows first, first + 1 … of these, in the same memory, which they keep alive. REQUIRES: there are that
+  // many.
   std::shared_ptr<const RowList> slice(size_t first, size_t count) const;
 
   const std::vector<Tensor>& tensors() const { return memory_ ? of_texts() : tensors_; }
@@ -50,7 +51,7 @@ class RowList {
   auto end() const { return tensors().end(); }
 
  private:
-  struct Slice {  // some of the texts of a list
+  struct Slice {  // some of the strings of a list
     DType dtype;
     BufferPtr memory;
     std::span<const Text> texts;
@@ -65,15 +66,15 @@ class RowList {
   std::vector<TextOwner> owners_;
   std::vector<Tensor> tensors_;
   struct Made;
-  std::unique_ptr<Made> made_;  // of texts
+  std::unique_ptr<Made> made_;  // of strings
 };
 
 using RowListPtr = std::shared_ptr<const RowList>;
 
-// Memory of texts, none of which has bytes.
+// Memory for strings, none of which has bytes yet.
 std::span<Text> make_texts(Buffer& memory);
 
-// Where texts go, a row behind the other; row n of `to` is row first + n of the list it becomes.
+// Where strings are put, row after row; row n of `to` is row first + n of the list it becomes.
 class TextRows {
  public:
   TextRows(Text* to, size_t first, std::vector<TextOwner>& owners)
@@ -81,7 +82,7 @@ class TextRows {
         first_(first),
         owners_(&owners),
         last_(owners.empty() ? nullptr : owners.back().buffer.get()) {}
-  // `bytes` lie in `buffer`. REQUIRES: rows come in order.
+  // `bytes` are in `buffer`. REQUIRES: rows come in order.
   void set(size_t n, const BufferPtr& buffer, Text bytes) {
     if (buffer.get() != last_ || owners_->empty()) [[unlikely]]
       add_owner(n, buffer);

@@ -37,7 +37,7 @@ TEST(RowList, TextsAreTensorsWhenSomebodyWantsThem) {
   }
 }
 
-// Of two owners that say they begin with the same row, the later one is right: a row was put twice.
+// When two owners begin at the same row, the later one counts: a row was put twice.
 TEST(RowList, ARowThatWasPutTwiceIsWhereItWasPutLast) {
   const BufferPtr one = text_tensor("one").buffer, other = text_tensor("other").buffer;
   const MutableBufferPtr memory = HeapBuffer::make(2 * sizeof(Text));

@@ -19,6 +19,15 @@ std::string Schema::text() const {
   return out;
 }
 
+std::string Schema::stable_text() const {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += names[i] + ": " + specs[i].stable_text();
+  }
+  return out;
+}
+
 Schema Schema::of(std::vector<std::string> names, std::vector<TensorSpec> specs) {
   Value::Object object;
   for (size_t i = 0; i < names.size(); ++i) object.emplace_back(names[i], Value(static_cast<int64_t>(i)));

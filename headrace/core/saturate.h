@@ -1,5 +1,5 @@
-// Products and sums that stop at the largest number instead of wrapping around. Sizes that others claim go
-// through these, so that a claim that is too large is refused by whoever compares it with a limit.
+// Products and sums that saturate at the largest number instead of wrapping around. Sizes from untrusted
+// sources go through these, so that one that is too large is refused by the comparison with a limit.
 #pragma once
 #include <cstdint>
 

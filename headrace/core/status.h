@@ -1,8 +1,8 @@
-// Status and Result<T>: how a function says that it could not do its work.
+// Status and Result<T>: how a function reports that it could not do its work.
 //
-// A Status is one pointer, null when all is well, so returning one is free. It is a value: move it, read it,
-// add a fact to it on the way up. Exceptions exist only at the Python border. Const methods may be called
-// from several threads.
+// A Status is one pointer, null on success, so returning one is free. It is a value: move it, read it, add
+// context to it on the way up. Exceptions exist only at the Python boundary. Const methods may be called from
+// several threads.
 #pragma once
 #include <memory>
 #include <string>
@@ -14,15 +14,15 @@ namespace headrace {
 
 enum class Code : unsigned char {
   ok,
-  invalid,      // the caller asked for something that makes no sense: ValueError
-  corrupt,      // the data is damaged: headrace.CorruptSample
+  invalid,      // an invalid request: ValueError
+  corrupt,      // damaged data: headrace.CorruptSample
   not_found,    // a file or a name does not exist: FileNotFoundError
-  io,           // the system refused: OSError
+  io,           // a failed system call: OSError
   exhausted,    // a limit or the memory budget: MemoryError
   unavailable,  // not built in, or not supported: NotImplementedError
   cancelled,    // the run was stopped
-  foreign,      // a user's function failed; the border holds its exception
-  internal,     // our mistake
+  foreign,      // a user's function failed; the Python side holds its exception
+  internal,     // a bug in Headrace
 };
 
 std::string_view code_name(Code code);
@@ -40,14 +40,14 @@ class [[nodiscard]] Status {
   Code code() const { return rep_ ? rep_->code : Code::ok; }
   std::string_view text() const { return rep_ ? std::string_view(rep_->text) : std::string_view(); }
 
-  // What the system refused, where it did: its errno, else 0, and the path, else "".
+  // Of a failed system call: its errno and the path; else 0 and "".
   int error_number() const { return rep_ ? rep_->error_number : 0; }
   std::string_view path() const { return rep_ ? std::string_view(rep_->path) : std::string_view(); }
 
-  // The same error with one more fact before or after its text. Keeps all else; does nothing when ok.
+  // The same error with context before or after its text. Keeps everything else; does nothing when ok.
   Status before(std::string_view fact) &&;
   Status after(std::string_view fact) &&;
-  // The same error, of which the system said so.
+  // The same error, with the system's errno and path.
   Status refused(int error_number, std::string_view path) &&;
 
  private:

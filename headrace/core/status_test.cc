@@ -15,7 +15,7 @@ TEST(Status, KeepsWhatTheSystemSaidWhateverIsAdded) {
   EXPECT_EQ(copy.code(), Code::io);
   EXPECT_EQ(copy.error_number(), EACCES);
   EXPECT_EQ(copy.path(), "x");
-  EXPECT_EQ(invalid("wants more").error_number(), 0);
+  EXPECT_EQ(invalid("expected more").error_number(), 0);
   EXPECT_EQ(Status().refused(EACCES, "x").path(), "");
 }
 

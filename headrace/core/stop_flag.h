@@ -1,5 +1,5 @@
-// Ends long work early. Whoever stops a run raises the flag; what takes long (decoding, reading) looks at it
-// every few rows or megabytes and gives up with `stopped()`. All methods may be called from several threads.
+// Ends long work early. The caller that stops a run raises the flag; long work (decoding, reading) checks it
+// every few rows or megabytes and returns `stopped()`. All methods may be called from several threads.
 #pragma once
 #include <atomic>
 

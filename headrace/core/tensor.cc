@@ -17,7 +17,7 @@ bool Shape::is_static() const {
 int64_t Shape::count() const {
   constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
   uint64_t n = 1;
-  bool empty = false;  // a dimension of 0 makes 0 of any others
+  bool empty = false;  // a dimension of 0 makes the product 0
   for (int64_t d : dims()) n = saturating_mul(n, static_cast<uint64_t>(d)), empty = empty || d == 0;
   return empty ? 0 : static_cast<int64_t>(std::min(n, kMost));
 }
@@ -45,6 +45,11 @@ std::string TensorSpec::text() const {
   return std::string(dtype_name(dtype)) + " " + shape.text();
 }
 
+std::string TensorSpec::stable_text() const {
+  if (is_text(dtype)) return std::string(short_name(dtype));
+  return std::string(short_name(dtype)) + " " + shape.text();
+}
+
 bool TensorSpec::admits(const TensorSpec& actual) const {
   if (dtype != actual.dtype || shape.rank() != actual.shape.rank()) return false;
   for (int i = 0; i < shape.rank(); ++i)
@@ -58,7 +63,7 @@ size_t Tensor::size_bytes() const {
   for (const Text& text : rows->texts()) bytes += text.size();
   if (!rows->texts().empty()) return bytes;
   for (const Tensor& row : *rows) {
-    const bool is_run = !row.rows && row.shape.rank() == 1;  // texts, of which there may be many
+    const bool is_run = !row.rows && row.shape.rank() == 1;  // strings, of which there may be many
     bytes += is_run ? static_cast<size_t>(row.shape[0]) * size_of(row.dtype) : row.size_bytes();
   }
   return bytes;

@@ -1,7 +1,7 @@
-// Shapes, specs, views and tensors: what a field of a sample looks like, before and after it has bytes.
+// Shapes, specs, views and tensors: how a field of a sample is described and stored.
 //
-// A TensorSpec is known when a graph is built (a dimension may be kAny), a View borrows bytes for the time of
-// one call, a Tensor shares ownership of its bytes. All are values.
+// A TensorSpec is known when a graph is built (a dimension may be kAny), a View borrows bytes for the
+// duration of one call, a Tensor shares ownership of its bytes. All are values.
 #pragma once
 #include <array>
 #include <initializer_list>
@@ -16,7 +16,7 @@
 
 namespace headrace {
 
-inline constexpr int64_t kAny = -1;  // a dimension not known until the sample is seen
+inline constexpr int64_t kAny = -1;  // a dimension that differs between samples
 inline constexpr int kMaxRank = 8;
 
 class Shape {  // up to eight dimensions, no heap
@@ -33,7 +33,7 @@ class Shape {  // up to eight dimensions, no heap
   bool is_static() const;
   // Product of the dimensions; the largest int64 when it is larger. REQUIRES: no dimension is negative.
   int64_t count() const;
-  // Bytes of as many elements; the largest size_t when there are more, which no budget has room for.
+  // Bytes of that many elements, or the largest size_t if that overflows, which exceeds every budget.
   size_t size_bytes(DType dtype) const {
     return saturating_mul(static_cast<uint64_t>(count()), size_of(dtype));
   }
@@ -53,7 +53,8 @@ struct TensorSpec {
   bool operator==(const TensorSpec&) const = default;
   bool is_static() const { return !is_text(dtype) && shape.is_static(); }
   size_t size_bytes() const { return shape.size_bytes(dtype); }  // REQUIRES: is_static shape
-  std::string text() const;                                      // "u8 (?, ?, 3)"
+  std::string text() const;                                      // "uint8 (?, ?, 3)"
+  std::string stable_text() const;  // "u8 (?, ?, 3)": for fingerprints and keys, never for messages
   bool admits(const TensorSpec& actual) const;  // same dtype and rank, every known dimension equal
 };
 
@@ -96,7 +97,7 @@ struct Tensor {
 // Owning copies for constants, tests and small results.
 Tensor make_tensor(View view);
 Tensor scalar(int64_t value);
-Tensor scalar(double value);  // f64
+Tensor scalar(double value);  // float64
 Tensor text_tensor(std::string_view text, DType dtype = DType::str);
 
 }  // namespace headrace

@@ -83,13 +83,13 @@ void Value::set(std::string_view key, Value value) {
 Result<int64_t> Value::get_integer(std::string_view key) const {
   const Value* v = find(key);
   if (v && v->integer()) return *v->integer();
-  return invalid("json: wants an integer '" + std::string(key) + "', got " + (v ? v->dump() : "nothing"));
+  return invalid("json: expected an integer '" + std::string(key) + "', got " + (v ? v->dump() : "nothing"));
 }
 
 Result<std::string> Value::get_text(std::string_view key) const {
   const Value* v = find(key);
   if (v && v->text()) return *v->text();
-  return invalid("json: wants a string '" + std::string(key) + "', got " + (v ? v->dump() : "nothing"));
+  return invalid("json: expected a string '" + std::string(key) + "', got " + (v ? v->dump() : "nothing"));
 }
 
 std::string Value::dump(int indent) const {
@@ -97,7 +97,7 @@ std::string Value::dump(int indent) const {
 }
 
 Result<Value> Value::parse(std::string_view json) {
-  // A depth limit before the parser recurses: nlohmann has none.
+  // A depth limit before the parser recurses: nlohmann has no limit.
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < json.size(); ++i) {
@@ -114,7 +114,8 @@ Result<Value> Value::parse(std::string_view json) {
   try {
     return from_json(Json::parse(json), 0);
   } catch (const Json::parse_error& e) {
-    return invalid("json: wrong at byte " + std::to_string(e.byte) + " of " + std::to_string(json.size()));
+    return invalid("json: syntax error at byte " + std::to_string(e.byte) + " of " +
+                   std::to_string(json.size()));
   } catch (const Json::exception& e) {
     return invalid(std::string("json: ") + e.what());
   }

@@ -1,7 +1,7 @@
 // A JSON-like value: parameters of operators, plans, states and reports in memory. Objects keep the order of
 // their keys.
 //
-// Text in and out goes through nlohmann-json in value.cc; nothing else includes it for this purpose.
+// Parsing and printing use nlohmann-json in value.cc; nothing else includes it for this purpose.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@ class Value {
   Value(int v) : v_(static_cast<int64_t>(v)) {}
   Value(int64_t v) : v_(v) {}
   Value(uint32_t v) : v_(static_cast<int64_t>(v)) {}
-  Value(uint64_t v) : v_(static_cast<int64_t>(v)) {}  // above 2^63 wraps; the text is then a negative number
+  Value(uint64_t v) : v_(static_cast<int64_t>(v)) {}  // wraps from 2^63 on: prints as a negative number
   Value(double v) : v_(v) {}
   Value(const char* v) : v_(std::string(v)) {}
   Value(std::string v) : v_(std::move(v)) {}
@@ -41,14 +41,14 @@ class Value {
   const Object* object() const { return std::get_if<Object>(&v_); }
   bool operator==(const Value&) const = default;
 
-  // Member of an object, null when absent or when this is no object.
+  // Member of an object, null when absent or when this is not an object.
   const Value* find(std::string_view key) const;
   // Whether the member is there, and true.
   bool is_true(std::string_view key) const;
   // Set a member; turns null into an object. REQUIRES: null or object.
   void set(std::string_view key, Value value);
 
-  // Typed member access with a message that names the key: for plans and states written by others.
+  // Typed member access with an error that names the key: for plans and states from outside.
   Result<int64_t> get_integer(std::string_view key) const;
   Result<std::string> get_text(std::string_view key) const;
 
@@ -59,7 +59,7 @@ class Value {
   std::variant<std::monostate, bool, int64_t, double, std::string, List, Object> v_;
 };
 
-// 128-bit hash of a text as 32 hex digits: fingerprints of plans and sources.
+// 128-bit hash of a string as 32 hex digits: fingerprints of plans and sources.
 std::string hash_text(std::string_view text);
 
 }  // namespace headrace

@@ -14,9 +14,9 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kMaxDepth = 128;  // of directories in directories: a recursion each
+constexpr size_t kMaxDepth = 128;  // nested directories: each is a recursion
 constexpr size_t kMaxFollowedLinks =
-    100'000;  // to directories; links among n directories make n! ways through them
+    100'000;  // to directories; links among n directories make n! paths through them
 
 enum class Entry : uint8_t { file, directory, neither, dangling };
 
@@ -30,7 +30,7 @@ Entry kind_of(mode_t mode) {
   return S_ISREG(mode) ? Entry::file : S_ISDIR(mode) ? Entry::directory : Entry::neither;
 }
 
-// Directories may be named anything, but these are far more often a mistake of whatever unpacked the data.
+// Directories may have any name, but these are far more often a mistake of the tool that unpacked the data.
 bool named_like_a_file(std::string_view name) {
   constexpr std::array<std::string_view, 15> endings{".jpg", ".jpeg", ".png",      ".webp", ".bmp",
                                                      ".gif", ".tif",  ".tiff",     ".xml",  ".json",
@@ -88,10 +88,10 @@ class Walk {
 
   static Status cannot_list(const std::string& path) { return system_error("cannot list", path); }
 
-  // Read the directory at path_, then what lies below it. An error means that this directory could not be
+  // Reads the directory at path_, then everything below it. An error means that this directory could not be
   // read.
   Status enter(const std::string& path) {
-    if (above_.size() >= kMaxDepth) return Status(Code::exhausted, "nested deeper than 128 folders");
+    if (above_.size() >= kMaxDepth) return Status(Code::exhausted, "more than 128 nested folders");
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(path), ::closedir);
     if (!directory) return cannot_list(path);
     struct stat s;
@@ -147,7 +147,7 @@ class Walk {
     return ::fstatat(::dirfd(&directory), entry.d_name, &s, 0) == 0 ? kind_of(s.st_mode) : Entry::dangling;
   }
 
-  // Children in the order of their full paths: a directory sorts as its name and '/', so no sort over all is
+  // Children in the order of their full paths: a directory sorts as its name plus '/', so no overall sort is
   // needed.
   static std::vector<uint32_t> in_order(const Names& children) {
     std::vector<uint32_t> order(children.size());
@@ -166,7 +166,7 @@ class Walk {
         continue;
       }
       if (kind == 'l' && ++links_ > kMaxFollowedLinks)
-        return Status(Code::exhausted, "more than 100000 links to folders; do they lead into one another?");
+        return Status(Code::exhausted, "more than 100000 links to folders; are they circular?");
       HEADRACE_TRY(descend(name.substr(0, name.size() - 1)));
     }
     return {};

@@ -17,8 +17,8 @@
 
 namespace headrace {
 
-// What the handler knows of a map. Of those in use `begin` is its address; 0 where there is none, kTaken
-// while the other members change.
+// What the handler knows about a map. For maps in use `begin` is the address; it is 0 in free slots, and
+// kTaken while the other members change.
 struct FileMap::Guard {
   static constexpr uintptr_t kTaken = 1;
   std::atomic<uintptr_t> begin{0}, end{0};
@@ -34,19 +34,19 @@ struct FileMap::Guard {
     for (uintptr_t is = torn_end; to > is && !torn_end.compare_exchange_weak(is, to);) continue;
   }
   bool is_intact(uintptr_t from, uint64_t length) const {
-    std::atomic_thread_fence(std::memory_order_acquire);  // behind the looks
+    std::atomic_thread_fence(std::memory_order_acquire);  // after the reads of the pages
     if (torn_begin < from + length && from < torn_end) return false;
     struct stat s;
     return ::fstat(descriptor, &s) == 0 && static_cast<uint64_t>(s.st_size) >= from - begin + length;
   }
 };
 
-// The handler and all that it may look at: fixed places and atomics, since it may run at any instruction.
+// The handler and all that it may access: fixed memory and atomics, since it may run at any instruction.
 class Guards {
  public:
   using Guard = FileMap::Guard;
 
-  // Whether a SIGBUS of a map would come to us. Asked anew for each map: somebody may have taken it over.
+  // Whether a SIGBUS of a map would reach our handler. Checked for each map: it may have been replaced.
   static bool stand() {
     struct sigaction is;
     if (::sigaction(SIGBUS, nullptr, &is) != 0) return false;
@@ -60,7 +60,7 @@ class Guards {
     if (::sigaction(SIGBUS, &ours, &was) != 0) return false;
     const bool was_free = (was.sa_flags & SA_SIGINFO) == 0 && was.sa_handler == SIG_DFL;
     if (was_free || is_ours(was)) return true;
-    (void)::sigaction(SIGBUS, &was, nullptr);  // came in between
+    (void)::sigaction(SIGBUS, &was, nullptr);  // replaced in between
     return false;
   }
 
@@ -94,18 +94,18 @@ class Guards {
     const bool replaced = info->si_code == BUS_ADRERR && replace(reinterpret_cast<uintptr_t>(info->si_addr));
     errno = error;
     if (replaced) return;
-    // Not ours: as if we were not here. What faulted does so again; what was sent is sent again.
+    // Not ours: behave as if we were not installed. A fault repeats; a signal that was sent is sent again.
     (void)::signal(SIGBUS, SIG_DFL);
     if (info->si_code <= 0) (void)::raise(SIGBUS);
   }
 
-  // Zeros for the page that is gone. It is known as torn before anybody can see them.
+  // Maps zeros for the page that is gone. It is marked as torn before any thread can see them.
   static bool replace(uintptr_t address) {
     Guard* guard = find(address);
     if (!guard) return false;
     const uintptr_t from = address & ~(page_ - 1);
     guard->tear(from, from + page_);
-    // The bare call: what sanitizers put in the place of mmap() is not for handlers.
+    // The bare system call: the mmap() of sanitizers is not safe in signal handlers.
     return ::syscall(SYS_mmap, from, page_.load(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
                      0) != -1;
   }
@@ -115,7 +115,7 @@ class Guards {
   }
 
   static constinit std::array<Guard, 1024> all_;
-  static constinit std::atomic<size_t> used_;  // the first so many were in use, at least once
+  static constinit std::atomic<size_t> used_;  // slots before this were in use at least once
   static constinit std::atomic<uintptr_t> page_;
 };
 
@@ -158,7 +158,7 @@ FileMap::FileMap(const std::byte* data, uint64_t size, Guard* guard, std::shared
       brings_one_(std::make_unique<std::atomic<bool>[]>(size / kRegion + 1)) {}
 
 FileMap::~FileMap() {
-  guard_->begin = 0;  // first, since what comes to lie there is nothing to replace
+  guard_->begin = 0;  // first, since what is mapped there next must not be replaced
   ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
@@ -193,14 +193,14 @@ void FileMap::touch(uint64_t offset, uint64_t length) const {
   if (any) find_others(offset, offset + length);
 }
 
-// What came with bytes that were looked at. Of files that lie in memory in large pieces a whole piece does:
-// of a region in which it does not once, it is not asked again.
+// Counts pages that came with the touched bytes. Files in the page cache in large pieces come in whole
+// pieces: a region where that failed once is not asked again.
 void FileMap::find_others(uint64_t begin, uint64_t end) const {
   const uint64_t page = Guards::page();
   for (uint64_t region = begin / kRegion; region <= (end - 1) / kRegion; ++region) {
     const uint64_t first = region * kRegion, behind = std::min(size_, first + kRegion);
     if (page >= kWindow || brings_one_[region].load(std::memory_order_relaxed)) continue;
-    // A window beside them that nobody looked at.
+    // A window next to them that was not touched.
     const uint64_t after = (std::min(end, behind) + kWindow - 1) / kWindow * kWindow;
     const uint64_t before = std::max(begin, first) / kWindow * kWindow;
     const uint64_t beside = after < behind ? after : before > first ? before - kWindow : first;
@@ -243,9 +243,9 @@ Status check_intact(std::span<const std::byte> bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
   const FileMap::Guard* guard = Guards::find(begin);
   if (!guard || guard->is_intact(begin, bytes.size())) return {};
-  return {Code::io, "wants " + std::to_string(bytes.size()) + " bytes at byte " +
+  return {Code::io, "expected " + std::to_string(bytes.size()) + " bytes at byte " +
                         std::to_string(begin - guard->begin) + " of " + name_of(guard->descriptor) +
-                        ", which became shorter or unreadable while it was read"};
+                        ", but it became shorter or unreadable while it was read"};
 }
 
 void IntactOnes::add(std::span<const std::byte> bytes) {

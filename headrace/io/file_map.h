@@ -1,9 +1,9 @@
-// A file's bytes where the kernel has them: mapped for reading, and guarded.
+// A file's bytes as the kernel has them: mapped for reading, and guarded.
 //
-// When a file that is mapped becomes shorter, or cannot be read, whoever looks at the pages that are gone
-// gets a SIGBUS. Here he gets zeros, and is told when he asks: look first, then call is_intact() or
-// check_intact(). The handler that does this stands only where the process has none; where it has one, there
-// are no maps. The bytes are the file's, so they change when somebody writes into it. All functions may be
+// When a mapped file is truncated or cannot be read, a thread that reads the missing pages gets a SIGBUS.
+// Here it gets zeros instead, and can find out afterwards: read first, then call is_intact() or
+// check_intact(). The signal handler is installed only where the process has none; where it has one, there
+// are no maps. The bytes are the file's, so they change when the file is written to. All functions may be
 // called from any thread.
 #pragma once
 #include <atomic>
@@ -19,7 +19,7 @@ namespace headrace {
 
 class FileMap {
  public:
-  // What the kernel brings, at least, when one of its pages is looked at, if it has them; and at most, about.
+  // What the kernel maps, at least, when one of its pages is read, if it has them; and at most, about.
   static constexpr uint64_t kWindow = 64 << 10, kRegion = 2 << 20;
 
   // The first `size` bytes of the file behind `descriptor`, which `owner` keeps open. Null when it cannot be
@@ -36,18 +36,19 @@ class FileMap {
   std::span<const std::byte> bytes(uint64_t offset, uint64_t length) const {
     return {data_ + offset, length};
   }
-  // Look at each page, so that nobody has to wait for them later. REQUIRES: covered.
+  // Touches each page, so that later reads do not wait. REQUIRES: covered.
   void touch(uint64_t offset, uint64_t length) const;
-  // Whether each page was, or came with others, since the map was made or drop_pages(). REQUIRES: covered.
+  // Whether each page was touched, or came with others, since the map was made or drop_pages(). REQUIRES:
+  // covered.
   bool is_touched(uint64_t offset, uint64_t length) const;
-  // Whether all that was seen of these bytes was the file's, and the file still has them. REQUIRES: covered.
+  // Whether all bytes seen in this range were the file's, and the file still has them. REQUIRES: covered.
   bool is_intact(uint64_t offset, uint64_t length) const;
-  // Bytes that came into the process's memory by it, and are there as far as is known; in windows.
+  // Bytes that this map brought into the process's memory, as far as is known; in whole windows.
   uint64_t in_memory() const { return in_memory_.load(std::memory_order_relaxed); }
-  // Give the memory of all pages back; who looks again waits again, a little.
+  // Gives the memory of all pages back; later reads fault them in again.
   void drop_pages() const;
 
-  struct Guard;  // what the handler knows of a map
+  struct Guard;  // what the handler knows about a map
 
  private:
   using Window = std::atomic<uint16_t>;  // a bit for each of its pages
@@ -55,27 +56,26 @@ class FileMap {
   FileMap(const std::byte* data, uint64_t size, Guard* guard, std::shared_ptr<const void> owner);
   void find_others(uint64_t begin, uint64_t end) const;
   bool mark(Window& window, uint16_t bits) const;
-  // Calls visit(window, bits, begin, end) for the part of each window that these bytes are, until one says
-  // false.
+  // Calls visit(window, bits, begin, end) for the part of each window in this range, until one returns false.
   template <class Visit> bool each_window(uint64_t offset, uint64_t length, Visit visit) const;
 
   const std::byte* data_;
   uint64_t size_;
   Guard* guard_;
   std::shared_ptr<const void> owner_;
-  std::unique_ptr<Window[]> touched_;                // what of each window
-  std::unique_ptr<std::atomic<bool>[]> brings_one_;  // of each region: known to bring windows alone
+  std::unique_ptr<Window[]> touched_;                // pages of each window
+  std::unique_ptr<std::atomic<bool>[]> brings_one_;  // per region: known to bring single windows only
   mutable std::atomic<uint64_t> in_memory_ = 0;
 };
 
-// Whether a byte is one of a map's.
+// Whether a byte belongs to a map.
 bool is_mapped(const std::byte* byte);
-// The same as FileMap::is_intact() for who has the bytes alone, with the file's name; ok for bytes of no map.
-// REQUIRES: somebody keeps them.
+// As FileMap::is_intact() for callers that have the bytes alone, with the file's name in the error; ok for
+// bytes of no map. REQUIRES: the bytes are kept alive.
 Status check_intact(std::span<const std::byte> bytes);
 
-// Asks the same of many at once: a look at a file for all of its bytes, where they may be as many files as
-// they like. What lies between those of one map must be intact too.
+// Checks many ranges at once: one check per map for all of its bytes, in any number of files. The bytes
+// between ranges of one map must be intact too.
 class IntactOnes {
  public:
   void add(std::span<const std::byte> bytes);
@@ -86,7 +86,7 @@ class IntactOnes {
     const FileMap::Guard* guard;
     uintptr_t begin, end;
   };
-  std::vector<Stretch> stretches_;  // one a map
+  std::vector<Stretch> stretches_;  // one per map
 };
 
 }  // namespace headrace

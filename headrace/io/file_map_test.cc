@@ -24,14 +24,15 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr size_t kPage = 4096;  // or a multiple of it, which the sizes below allow for
 
 void somebody(int) {}
 
-// A file of 64 pages that all hold 'x'. Sanitizers and test runners handle SIGBUS, so it is made free first.
-class FileMaps : public testing::Test {
+// A file of 64 pages that all hold 'x'. Sanitizers and test runners handle SIGBUS, so the default handler is
+// restored first.
+class FileMaps : public ::testing::Test {
  protected:
   FileMaps() {
     std::signal(SIGBUS, SIG_DFL);
@@ -70,7 +71,8 @@ TEST_F(FileMaps, KnowWhichPagesWereTouched) {
   const auto map = this->map();
   ASSERT_TRUE(map);
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  // Some are there without having been touched: the kernel brings them. None is that is said to be touched.
+  // Pages may be there without having been touched: the kernel maps more. A page that is reported as touched
+  // is there.
   const auto check = [&] {
     std::array<bool, 64> there{};
     const auto begin = reinterpret_cast<uintptr_t>(map->bytes(0, 1).data());
@@ -99,7 +101,7 @@ TEST_F(FileMaps, KnowWhichPagesWereTouched) {
   EXPECT_EQ(map->in_memory(), 0u);
 }
 
-// A file that lies in memory in large pieces, as one that was read from disk does, comes in such.
+// A file that is in the page cache in large pieces, as one that was read from disk, comes in such pieces.
 TEST_F(FileMaps, CountWhatTheKernelBrings) {
   folder_.write("y", std::string(size_t{32} << 20, 'y'));
   const auto map = (*file_store()->open(folder_.path() + "/y"))->map();
@@ -110,7 +112,7 @@ TEST_F(FileMaps, CountWhatTheKernelBrings) {
   std::unique_ptr<bool[]> there(new bool[(32 << 20) / page]);
   const std::span all(there.get(), (32 << 20) / page);
   if (!look_up_pages(reinterpret_cast<uintptr_t>(map->bytes(0, 1).data()), page, all))
-    GTEST_SKIP() << "the system does not say which pages are there";
+    GTEST_SKIP() << "the system does not report which pages are there";
   const uint64_t is = static_cast<uint64_t>(std::ranges::count(all, true)) * page;
   EXPECT_GE(2 * grown, is);
   EXPECT_LE(grown, 2 * is + 10 * FileMap::kWindow);
@@ -145,7 +147,7 @@ TEST_F(FileMaps, OfAShorterFileShowZerosAndSaySo) {
   EXPECT_FALSE(map->is_intact(0, 16 * kPage + 1));
   EXPECT_FALSE(map->is_intact(40 * kPage, 10));
   EXPECT_THAT(std::string(check_intact(map->bytes(40 * kPage, 10)).text()),
-              HasSubstr("wants 10 bytes at byte 163840 of '" + path() + "', which became shorter"));
+              HasSubstr("expected 10 bytes at byte 163840 of '" + path() + "', but it became shorter"));
   cut(64 * kPage);  // as long as before: what was seen was not the file's
   EXPECT_FALSE(map->is_intact(40 * kPage, 10));
   EXPECT_TRUE(map->is_intact(0, 16 * kPage));
@@ -178,7 +180,7 @@ TEST_F(FileMaps, ManyThreadsLookWhileTheFileIsCut) {
           const bool intact = map->is_intact(page * kPage, 1);
           wrong += intact && !was_there;
           torn += !intact;
-          if (page % 16 == 0) (void)this->map();  // guards come and go meanwhile
+          if (page % 16 == 0) (void)this->map();  // guards come and go at the same time
         }
     });
   cut(20 * kPage);
@@ -196,7 +198,7 @@ TEST_F(FileMaps, AreNotMadeWhereSomebodyElseHandlesTheSignal) {
   std::signal(SIGBUS, SIG_DFL);
   const auto first = map();
   ASSERT_TRUE(first);
-  std::signal(SIGBUS, somebody);  // later than we
+  std::signal(SIGBUS, somebody);  // after our handler
   EXPECT_FALSE(map());
   EXPECT_EQ(std::signal(SIGBUS, SIG_DFL), somebody);
 }
@@ -241,8 +243,8 @@ TEST_F(FileMapsDeathTest, WhatIsNotTheirsEndsTheProcessAsBefore) {
         (void)*static_cast<const volatile char*>(data);
         ::_exit(0);
       },
-      testing::KilledBySignal(SIGBUS), "");
-  EXPECT_EXIT((::raise(SIGBUS), ::_exit(0)), testing::KilledBySignal(SIGBUS), "");
+      ::testing::KilledBySignal(SIGBUS), "");
+  EXPECT_EXIT((::raise(SIGBUS), ::_exit(0)), ::testing::KilledBySignal(SIGBUS), "");
 }
 
 TEST(FileStore, SaysWhatIsCached) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kLargestRead = size_t{1} << 30;  // Linux reads at most 2 GiB - 4 KiB at once
 
-// What a relative path is relative to: the usual reason why it is not there.
+// The directory that a relative path is resolved in: the usual reason why a file is not found.
 std::string where_we_are(const std::string& path) {
   std::error_code error;
   if (path.starts_with('/')) return "";
@@ -33,7 +33,7 @@ std::string where_we_are(const std::string& path) {
 Result<struct stat> stat_of(const std::string& path) {
   HEADRACE_TRY(check_path(path));
   struct stat s;
-  if (::stat(path.c_str(), &s) != 0) return system_error("cannot look at", path).after(where_we_are(path));
+  if (::stat(path.c_str(), &s) != 0) return system_error("cannot access", path).after(where_we_are(path));
   return s;
 }
 
@@ -45,9 +45,8 @@ uint32_t file_system_of(int descriptor) {
   return ::fstatfs(descriptor, &s) == 0 ? static_cast<uint32_t>(s.f_type) : 0;
 }
 
-// File systems of this machine's own disks and memory, on which a page that is missing is a short wait. On
-// one of the network it may be a long one, in which the thread answers to nothing; what lies below an overlay
-// is not known.
+// File systems on local disks and memory, where a missing page is a short wait. On a network file system it
+// may be a long one, in which the thread does not respond; what is below an overlay is not known.
 bool is_local(int descriptor) {
   constexpr std::array<uint32_t, 6> kLocal{
       0xef53,      // ext2, ext3, ext4
@@ -60,7 +59,7 @@ bool is_local(int descriptor) {
   return std::ranges::find(kLocal, file_system_of(descriptor)) != kLocal.end();
 }
 
-// Closed with the last who needs it: the file, or a map of it.
+// Closed with its last user: the file, or a map of it.
 class SharedDescriptor {
  public:
   explicit SharedDescriptor(int value) : value_(value) {}
@@ -81,7 +80,7 @@ class LocalFile final : public OpenFile {
   Result<uint64_t> size() override {
     struct stat s;
     if (::fstat(descriptor_, &s) != 0) return read_error();
-    if (!S_ISREG(s.st_mode)) return Status(Code::io, "is no regular file any more");
+    if (!S_ISREG(s.st_mode)) return Status(Code::io, "is not a regular file any more");
     return static_cast<uint64_t>(s.st_size);
   }
 
@@ -120,11 +119,11 @@ class LocalFile final : public OpenFile {
 class FileStore final : public Store {
  public:
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
-    // Looked at before it is opened: opening a pipe or a device can have effects of its own.
+    // Checked before it is opened: opening a pipe or a device can have side effects.
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
     if (S_ISDIR(s.st_mode))
       return Status(Code::io, "cannot read '" + path + "': it is a folder").refused(EISDIR, path);
-    if (!S_ISREG(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is no regular file");
+    if (!S_ISREG(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is not a regular file");
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return system_error("cannot open", path);
     return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(descriptor));

@@ -14,8 +14,8 @@
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<std::string> strings(const Names& names) {
   std::vector<std::string> out;
@@ -76,7 +76,7 @@ TEST(FileStore, FollowsLinksButNeverInACircle) {
               ElementsAre("linked/x.jpg", "linked/y.jpg", "real/x.jpg", "real/y.jpg"));
   std::vector<std::string> problems;
   for (const auto& problem : listing->problems) problems.push_back(problem.path + ": " + problem.reason);
-  EXPECT_THAT(problems, testing::UnorderedElementsAre(
+  EXPECT_THAT(problems, ::testing::UnorderedElementsAre(
                             "broken.jpg: a link that leads nowhere", "self: a link that leads nowhere",
                             "linked/up: a link that leads back to a folder it is in",
                             "real/up: a link that leads back to a folder it is in"));
@@ -104,8 +104,8 @@ TEST(FileStore, NeverOpensAPipeOrADevice) {
   EXPECT_THAT(strings(listing->files), ElementsAre("x.jpg"));
   ASSERT_EQ(listing->problems.size(), 1u);
   EXPECT_EQ(listing->problems[0].path, "pipe.jpg");
-  EXPECT_THAT(whole(*file_store(), folder / "pipe.jpg"), HasSubstr("no regular file"));
-  EXPECT_THAT(whole(*file_store(), "/dev/null"), HasSubstr("no regular file"));
+  EXPECT_THAT(whole(*file_store(), folder / "pipe.jpg"), HasSubstr("not a regular file"));
+  EXPECT_THAT(whole(*file_store(), "/dev/null"), HasSubstr("not a regular file"));
 }
 
 TEST(FileStore, AFolderNamedLikeAnImageIsAProblemAndStillRead) {
@@ -144,13 +144,13 @@ TEST(FileStore, DeepTreesAreAProblemAndNoCrash) {
   const auto listing = file_store()->list(folder.path());
   ASSERT_TRUE(listing.ok());
   EXPECT_THAT(strings(listing->files), ElementsAre("top.jpg"));
-  EXPECT_THAT(listing->problems.at(0).reason, HasSubstr("nested deeper"));
+  EXPECT_THAT(listing->problems.at(0).reason, HasSubstr("nested folders"));
 }
 
 TEST(FileStore, ManyFilesAreListedInOrder) {
   TemporaryFolder folder;
   for (int i = 0; i < 100; ++i) folder.write("class" + std::to_string(i) + "/0.jpg");
-  for (int i = 100; i < 20'000; ++i) {  // hard links: the cheapest files there are
+  for (int i = 100; i < 20'000; ++i) {  // hard links: the cheapest files
     const std::string in = folder / ("class" + std::to_string(i % 100));
     ASSERT_EQ(::link((in + "/0.jpg").c_str(), (in + "/" + std::to_string(i) + ".jpg").c_str()), 0);
   }
@@ -168,8 +168,8 @@ TEST(FileStore, ReadsExactlyOrSaysWhatThereWas) {
   std::array<std::byte, 4> out;
   EXPECT_TRUE(read_exactly(**file, 6, out).ok());
   EXPECT_EQ(out[3], std::byte{'9'});
-  EXPECT_EQ(read_exactly(**file, 8, out).text(), "wanted 4 bytes at 8, the file has 10");
-  EXPECT_EQ(read_bytes(**file, 12, 4).status().text(), "wanted 4 bytes at 12, the file has 10");
+  EXPECT_EQ(read_exactly(**file, 8, out).text(), "expected 4 bytes at 8, but the file has 10");
+  EXPECT_EQ(read_bytes(**file, 12, 4).status().text(), "expected 4 bytes at 12, but the file has 10");
   EXPECT_EQ(read_bytes(**file, 2, ~uint64_t{0} - 1).status().code(), Code::corrupt);
   EXPECT_EQ(read_bytes(**file, 0, 10, 9).status().code(), Code::exhausted);
   EXPECT_FALSE(read_exactly(**file, ~uint64_t{0}, out).ok());
@@ -178,7 +178,7 @@ TEST(FileStore, ReadsExactlyOrSaysWhatThereWas) {
 
 TEST(FileStore, ErrorsNameThePath) {
   EXPECT_EQ(file_store()->open("/nowhere/x.jpg").status().text(),
-            "cannot look at '/nowhere/x.jpg': No such file or directory");
+            "cannot access '/nowhere/x.jpg': No such file or directory");
   EXPECT_EQ(file_store()->open("/nowhere/x.jpg").status().code(), Code::not_found);
   EXPECT_EQ(file_store()->list("/nowhere").status().code(), Code::not_found);
   EXPECT_EQ(file_store()->open(std::string("x\0y", 3)).status().code(), Code::invalid);

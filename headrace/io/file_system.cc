@@ -15,7 +15,7 @@
 namespace headrace {
 namespace {
 
-// Closes what was opened.
+// Closes the descriptor.
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {}
@@ -34,15 +34,15 @@ int rename_with(const std::string& from, const std::string& to, unsigned flags) 
   return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags);
 }
 
-// Some network file systems know rename() alone.
+// Some network file systems only support rename().
 bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
 
 Status cannot_move(const std::string& from, const std::string& to) {
   return system_error("cannot move '" + from + "' to", to);
 }
 
-// Few files one by one. For many, the whole file system at once: each alone would cost a commit of its
-// journal, while together they cost what else waits to be written there.
+// A few files one by one. For many, the whole file system at once: each alone would cost a commit of its
+// journal, while together they cost only the other pending writes.
 Status sync_folder(const std::string& path) {
   constexpr size_t kFew = 4096;
   std::vector<std::string> all{path};
@@ -50,7 +50,7 @@ Status sync_folder(const std::string& path) {
   for (std::filesystem::recursive_directory_iterator it(path, error), end;
        !error && it != end && all.size() <= kFew; it.increment(error))
     if (!it->is_symlink(error)) all.push_back(it->path());
-  if (error) return system_error("cannot look into", path, error);
+  if (error) return system_error("cannot list", path, error);
   if (all.size() > kFew) {
     const Descriptor folder(path, O_RDONLY | O_DIRECTORY);
     return folder.value() >= 0 && ::syncfs(folder.value()) == 0 ? Status()
@@ -85,7 +85,7 @@ bool exists(const std::string& path) {
 
 Result<uint64_t> file_number(const std::string& path) {
   struct stat info;
-  if (::lstat(path.c_str(), &info) != 0) return system_error("cannot look at", path);
+  if (::lstat(path.c_str(), &info) != 0) return system_error("cannot access", path);
   return static_cast<uint64_t>(info.st_ino);
 }
 
@@ -163,7 +163,7 @@ Status exchange_by_hand(const std::string& from, const std::string& to, const st
   Status moved = move(from, to, Existing::refused);
   if (moved.ok()) return {};
   if (move(aside, to, Existing::refused).ok()) return moved;
-  return std::move(moved).after("; what was there is at '" + aside + "'");
+  return std::move(moved).after("; the old data is at '" + aside + "'");
 }
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
@@ -176,12 +176,13 @@ Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
       if (errno == EWOULDBLOCK) return std::unique_ptr<FileLock>();
       return system_error("cannot lock", path);
     }
-    // Its holder may have removed it after it was opened here: then somebody else makes and locks another.
+    // Its holder may have removed it after it was opened here: then another process makes and locks a new
+    // one.
     struct stat held, named;
-    if (::fstat(descriptor, &held) != 0) return system_error("cannot look at", path);
+    if (::fstat(descriptor, &held) != 0) return system_error("cannot access", path);
     const bool is_named = ::stat(path.c_str(), &named) == 0;
     if (is_named && held.st_dev == named.st_dev && held.st_ino == named.st_ino) return lock;
-    if (!is_named && errno != ENOENT) return system_error("cannot look at", path);
+    if (!is_named && errno != ENOENT) return system_error("cannot access", path);
   }
 }
 
@@ -190,7 +191,7 @@ FileLock::FileLock(int descriptor) : descriptor_(descriptor), process_(::getpid(
 bool FileLock::is_held_here() const { return process_ == ::getpid(); }
 
 FileLock::~FileLock() {
-  // Not by closing alone: children share what is open.
+  // Closing alone is not enough: child processes share what is open.
   if (is_held_here()) (void)::flock(descriptor_, LOCK_UN);
   ::close(descriptor_);
 }

@@ -23,14 +23,14 @@ std::string text_of(const std::string& path) {
 TEST(Exchange, LeavesBothInPlaceWhenItCannotBeDone) {
   const TemporaryFolder folder;
   folder.write("old/x", "old"), folder.write("new/x", "new");
-  // The new one cannot come: nothing is there.
+  // The new one cannot be moved: it does not exist.
   EXPECT_FALSE(exchange_by_hand(folder / "none", folder / "old", folder / "aside").ok());
   EXPECT_EQ(text_of(folder / "old/x"), "old");
   EXPECT_FALSE(exists(folder / "aside"));
   ASSERT_TRUE(exchange_by_hand(folder / "new", folder / "old", folder / "aside").ok());
   EXPECT_EQ(text_of(folder / "old/x"), "new");
   EXPECT_EQ(text_of(folder / "aside/x"), "old");
-  // What lies aside from elsewhere is not touched.
+  // Unrelated data at `aside` is not touched.
   folder.write("new/x", "newer");
   EXPECT_FALSE(exchange_by_hand(folder / "new", folder / "old", folder / "aside").ok());
   EXPECT_EQ(text_of(folder / "aside/x"), "old");
@@ -52,7 +52,7 @@ TEST(FileLock, IsGivenBackThoughAChildLivesOn) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    lock->reset();  // a copy: the parent holds it still
+    lock->reset();  // a copy: the parent still holds it
     const char done = 0;
     (void)!::write(ends[1], &done, 1);
     ::pause();
@@ -68,7 +68,7 @@ TEST(FileLock, IsGivenBackThoughAChildLivesOn) {
   ::close(ends[0]), ::close(ends[1]);
 }
 
-// Holders remove the file, as writers do. With a lock on a file that has no name two would hold it.
+// Holders remove the file, as writers do. A lock on an unlinked file could be held by two.
 TEST(FileLock, OneAtATimeHoldsItThoughItsFileIsRemoved) {
   const TemporaryFolder folder;
   const std::string path = folder / "lock";

@@ -1,7 +1,7 @@
-// Many names in little memory: their bytes one after the other, each closed by a NUL, and eight bytes per
+// Many names in little memory: their bytes one after the other, each terminated by a NUL, and eight bytes per
 // name.
 //
-// For listings of millions of files, where a std::string each would cost three times the name. A name holds
+// For listings of millions of files, where a std::string each would take three times the memory. A name holds
 // no NUL. A view is valid until the next `add`. Const methods may be called from several threads.
 #pragma once
 #include <cstdint>
@@ -24,12 +24,12 @@ class Names {
     bytes_.append(name).push_back('\0');
     ends_.push_back(bytes_.size());
   }
-  // The name `folder` + '/' + `name`, or `name` alone below the root, written without a temporary.
+  // The name `folder` + '/' + `name`, or `name` alone in the root, written without a temporary.
   void add(std::string_view folder, std::string_view name) {
     if (!folder.empty()) bytes_.append(folder).push_back('/');
     add(name);
   }
-  // Give back what growing reserved.
+  // Frees what growing reserved.
   void shrink() { bytes_.shrink_to_fit(), ends_.shrink_to_fit(); }
 
   // All names with their NULs: to hash, to store. `from_text` is the inverse; false when the text does not

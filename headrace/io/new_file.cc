@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kLargestWrite = size_t{1} << 30;  // Linux writes at most 2 GiB - 4 KiB at once
 constexpr size_t kPiece = size_t{1} << 20;         // what AppendedFile collects before it writes
 
-// A new file under a name that nobody else has. Not mkostemp: its mode is 0600 whatever the umask says, and
-// others may be meant to read what it becomes.
+// A new file under a unique name. Not mkostemp: its mode is 0600 whatever the umask is, and others may have
+// to read the result.
 int create_beside(const std::string& path, std::string& temporary) {
   constexpr int kTries = 100;
   std::random_device random;
@@ -79,7 +79,7 @@ Status NewFile::commit(Lasts lasts) {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return system_error("cannot replace", path_);
   temporary_.clear();
   if (!to_disk) return {};
-  return sync_names(path_);  // the name lasts once the folder is on disk
+  return sync_names(path_);  // the name is durable once the folder is on disk
 }
 
 Status write_atomically(const std::string& path, std::span<const std::byte> bytes) {
@@ -106,7 +106,7 @@ Status AppendedFile::append(std::span<const std::byte> bytes) {
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
     return {};
   }
-  // Pieces begin and end at multiples of kPiece: what is waiting is filled up, what is whole is not copied.
+  // Pieces begin and end at multiples of kPiece: pending bytes are filled up, whole pieces are not copied.
   if (!waiting_.empty()) {
     waiting_.insert(waiting_.end(), bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(room));
     bytes = bytes.subspan(room);

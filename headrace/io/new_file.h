@@ -1,4 +1,4 @@
-// Files of this machine that are being made. One thread each.
+// Files of this machine that are being written. One thread each.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-// A file in the making: readers of its path see the old bytes or, from commit() on, the new ones, whatever
+// A file being written: readers of its path see the old bytes or, from commit() on, the new ones, whatever
 // fails and however many write at once. Without commit() nothing is left of it. The directory must exist.
 // Local files only, one thread.
 class NewFile {
@@ -23,7 +23,7 @@ class NewFile {
   Status write(uint64_t offset, std::span<const std::byte> bytes);
   enum class Lasts : uint8_t {
     after_power_loss,
-    as_the_system_likes,  // quick, for what is checked when it is read
+    as_the_system_likes,  // fast, for data that is checked when it is read
   };
   Status commit(Lasts lasts);
 
@@ -35,21 +35,22 @@ class NewFile {
   int descriptor_;
 };
 
-// All of it at once, lasting.
+// All of it at once, durable.
 Status write_atomically(const std::string& path, std::span<const std::byte> bytes);
 
-// A file that grows at its end, in pieces large enough for any disk. Local files only; one thread.
+// A file that grows at its end, written in pieces large enough for any disk. Local files only; one thread.
 class AppendedFile {
  public:
-  static Result<std::unique_ptr<AppendedFile>> make(const std::string& path);  // an error where one is
+  static Result<std::unique_ptr<AppendedFile>> make(
+      const std::string& path);  // an error where there is a file
   ~AppendedFile();
   AppendedFile(const AppendedFile&) = delete;
   AppendedFile& operator=(const AppendedFile&) = delete;
 
   Status append(std::span<const std::byte> bytes);
   uint64_t size() const { return size_; }  // of all that was appended
-  Status flush();   // all bytes so far are with the system; pieces no longer begin where disks like it
-  Status finish();  // all bytes are with the system
+  Status flush();   // passes all bytes to the system; later pieces are no longer aligned
+  Status finish();  // passes all bytes to the system
 
  private:
   AppendedFile(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}

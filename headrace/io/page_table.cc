@@ -9,14 +9,14 @@
 namespace headrace {
 namespace {
 
-// Linux: 64 bits a page, of which the highest says that it is there
+// Linux: 64 bits per page, of which the highest is set when it is present
 // (Documentation/admin-guide/mm/pagemap.rst).
 constexpr int kPresent = 63;
 
 }  // namespace
 
 bool look_up_pages(uintptr_t begin, uintptr_t page, std::span<bool> present) {
-  // Opened anew each time: a child has a table of its own, and may close what it did not open.
+  // Opened each time: a child process has a table of its own, and may close descriptors that it did not open.
   const int file = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   std::array<uint64_t, 512> entries;

@@ -1,4 +1,4 @@
-// Bisection in names that are sorted by bytes, as listings are. Pure; any thread.
+// Binary search in names that are sorted by bytes, as listings are. Pure; any thread.
 #pragma once
 #include <string_view>
 
@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-// The first that is not before `name`; their number when all are.
+// Index of the first name not before `name`; the number of names when all are before it.
 inline size_t first_from(const Names& sorted, std::string_view name) {
   size_t begin = 0, end = sorted.size();
   while (begin < end) {

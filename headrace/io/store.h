@@ -1,7 +1,7 @@
 // Bytes from anywhere: the one interface between the engine and files, maps, object stores and test doubles.
 //
-// A Store and the files it opens may be used from several threads at once. A read may be short, as pread's;
-// `read_exactly` is what callers use. Paths are bytes; one that holds a NUL is an error.
+// A Store and the files it opens may be used from several threads at once. A read may be short, as with
+// pread; callers use `read_exactly`. Paths are bytes; one that contains a NUL is an error.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -21,14 +21,14 @@ class FileMap;
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
-  virtual Result<uint64_t> size() = 0;  // now, of what is open
-  // Bytes from `offset` into `out`; fewer than asked is allowed, 0 only at the end of the file.
+  virtual Result<uint64_t> size() = 0;  // now, of the open file
+  // Reads bytes from `offset` into `out`; fewer than requested is allowed, 0 only at the end of the file.
   virtual Result<size_t> read(uint64_t offset, std::span<std::byte> out) = 0;
 
   // All of the file as it is now, in memory without a copy (file_map.h); another map with each call. Null
-  // where the store has none to offer, and then reading is the way.
+  // where the store has no maps; then use read().
   virtual std::shared_ptr<const FileMap> map() { return nullptr; }
-  // Whether to look at this byte of a map would wait for no disk. A guess; false where nobody knows.
+  // Whether reading this byte of a map would not wait for a disk. A guess; false where it is not known.
   virtual bool is_cached(uint64_t offset) {
     (void)offset;
     return false;
@@ -38,7 +38,7 @@ class OpenFile {
 struct FileInfo {
   uint64_t size = 0;
   int64_t mtime_ns = 0;
-  // When contents or attributes last changed; unlike mtime nobody can set it back. 0 where a store does not
+  // When contents or attributes last changed; unlike mtime it cannot be set back. 0 where a store does not
   // know.
   int64_t changed_ns = 0;
   bool is_directory = false;
@@ -52,14 +52,14 @@ struct Listing {
   // are `files`. Empty where the store has no directories.
   Names directories;
   std::vector<int64_t> changed_ns;
-  // Names that end like a file but are none, or could not be read.
+  // Names that end like a file but are not one, or could not be read.
   struct Problem {
     std::string path, reason;
   };
   std::vector<Problem> problems;
 };
 
-// What lies directly in a folder: bare names, sorted by bytes; links are followed.
+// What is directly in a folder: bare names, sorted by bytes; links are followed.
 struct Entries {
   Names files, folders;
 };
@@ -70,18 +70,18 @@ class Store {
   virtual Result<std::unique_ptr<OpenFile>> open(const std::string& path) = 0;
   virtual Result<FileInfo> info(const std::string& path) = 0;
   virtual Result<Listing> list(const std::string& root) = 0;
-  // As list, of the folder alone. Taken from list() where a store has nothing quicker.
+  // As list, for the folder alone. By default derived from list(), where a store has nothing faster.
   virtual Result<Entries> entries(const std::string& folder);
-  // Whether a path means the same file to another process: what a sidecar index may remember.
+  // Whether a path means the same file to another process: then a sidecar index may store it.
   virtual bool persistent() const { return false; }
 };
 
-// The file system of this machine. Reads are pread; maps are guarded, so a file cut short while it is read is
-// an error and not a SIGBUS. Nothing but regular files is ever opened for reading: no pipe, socket or device.
-// Paths may lead through archives (archives/archive_store.h).
+// The file system of this machine. Reads are pread; maps are guarded, so a file truncated while it is read is
+// an error and not a SIGBUS. Only regular files are opened for reading: no pipe, socket or device. Paths may
+// lead through archives (archives/archive_store.h).
 std::shared_ptr<Store> file_store();
 
-// The bytes at `offset`, as many as `out` holds, or an error that says how many there were.
+// Fills `out` from `offset`, or an error that states how many bytes there were.
 Status read_exactly(OpenFile& file, uint64_t offset, std::span<std::byte> out);
 
 // `length` bytes at `offset`, on the heap; ~0 reads to the end. Checked against the file's size and `limit`

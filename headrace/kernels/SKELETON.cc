@@ -12,7 +12,7 @@
 //
 // Rules: pointers, strides and sizes only; no failure, no allocation, nothing read or written beyond the
 // counts; every target gives the bytes of the scalar twin, so no MulAdd, no approximate reciprocal, no
-// reassociated float sums. Lanes are not written down as a number: AVX3 has 64 bytes, SSE4 16.
+// reassociated float sums. The number of lanes is not hard-coded: AVX3 has 64 bytes, SSE4 16.
 #include "headrace/kernels/skeleton.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ int64_t skeleton(const uint8_t*, const uint8_t*, int64_t, uint8_t*) { return 0; 
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Answers how many elements it did, from the first on; the scalar twin does the rest.
+// Returns how many elements it did, from the first on; the scalar twin does the rest.
 int64_t skeleton(const uint8_t* a, const uint8_t* b, int64_t count, uint8_t* out) {
   const hn::ScalableTag<uint8_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));

@@ -10,7 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-// The SIMD forms answer how many elements they did, from the first on; the scalar twins do the rest.
+// The SIMD forms return how many elements they did, from the first on; the scalar twins do the rest.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
@@ -37,7 +37,7 @@ HWY_INLINE VF load(DF, const uint8_t* in) {
 HWY_INLINE VF load(DF d, const float* in) { return hn::LoadU(d, in); }
 
 #if HWY_NATIVE_FMA
-// dividend / divisor from the inverse of the divisor: the error of a first quotient is exact, and corrects
+// dividend / divisor from the inverse of the divisor: the error of the first quotient is exact, and corrects
 // it.
 HWY_INLINE VF divided(VF dividend, VF divisor, VF inverse) {
   const VF quotient = hn::Mul(dividend, inverse);
@@ -93,8 +93,8 @@ HWY_INLINE int64_t affine_of_one_channel(const Affine& a, const T* in, int64_t c
   return i;
 }
 
-// The channels of a vector's lanes repeat after `channels` vectors: so many vectors of mean and std are laid
-// out once.
+// The channels of a vector's lanes repeat after `channels` vectors, so that many vectors of mean and std are
+// prepared once.
 template <class T, bool kByInverse, bool kStreams>
 HWY_INLINE int64_t affine(const Affine& a, const T* in, int64_t count, float* out) {
   if (a.channels == 1) return affine_of_one_channel<T, kByInverse, kStreams>(a, in, count, out);
@@ -129,7 +129,7 @@ int64_t affine_f32(const Affine& a, const float* in, int64_t count, float* out) 
   return affine<float, false, false>(a, in, count, out);
 }
 
-// `narrow` turns the bits of f32 lanes into 16-bit values in 32-bit lanes.
+// `narrow` converts the bits of f32 lanes to 16-bit values in 32-bit lanes.
 template <class F> HWY_INLINE int64_t narrow_all(const float* in, int64_t count, uint16_t* out, F&& narrow) {
   const DU du;
   const auto lanes = static_cast<int64_t>(hn::Lanes(du));

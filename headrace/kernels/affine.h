@@ -1,5 +1,5 @@
-// Scale and shift runs of numbers, and narrow f32 to smaller types: the arithmetic of normalize, without any
-// geometry.
+// Scales and shifts runs of numbers, and narrows f32 to smaller types: the arithmetic of normalize, without
+// any geometry.
 //
 // Free functions on borrowed memory, any thread. Every step is one IEEE operation (no fused multiply-add, a
 // true division), so each SIMD target gives the bits of the scalar twin.
@@ -14,13 +14,13 @@ struct Affine {
   const float* std = nullptr;
   int64_t channels = 1;
   float scale = 1;
-  const float* inverse = nullptr;  // what find_inverses filled; bytes are then divided in half the time
-  // Results go past the caches, where they are aligned: for memory that nobody reads before much else was
+  const float* inverse = nullptr;  // filled by find_inverses; bytes are then divided in half the time
+  // Results bypass the caches, where they are aligned: for memory that is not read before much else was
   // written. Other threads see them after finish_streaming().
   bool streams = false;
 };
 // Fills inverse[c] with 1 / std[c]. True when a product with it, corrected once, is the rounded quotient for
-// each of the 256 bytes (P. Markstein, IBM J. Res. Dev. 34, 1990): checked, and only where the CPU has a
+// each of the 256 bytes (P. Markstein, IBM J. Res. Dev. 34, 1990): verified, and only where the CPU has a
 // fused multiply-add.
 bool find_inverses(const Affine& affine, float* inverse);
 

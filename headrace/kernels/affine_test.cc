@@ -66,7 +66,7 @@ TEST(Affine, InversesGiveTheBitsOfDivision) {
     apply_scalar(divided, bytes.data(), 256, expected.data());
     on_each_simd_target([&](const std::string& target) {
       float inverse[1];
-      const bool multiplies_exactly = target.starts_with("AVX");  // the others have no fused multiply and add
+      const bool multiplies_exactly = target.starts_with("AVX");  // the others have no fused multiply-add
       tried += multiplies_exactly;
       if (!find_inverses(divided, inverse)) return;
       found += multiplies_exactly;

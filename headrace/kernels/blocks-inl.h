@@ -1,4 +1,4 @@
-// Vectors of which each block of 128 bits belongs to another row, for every SIMD target. Include after
+// Vectors in which each block of 128 bits belongs to another row, for every SIMD target. Include after
 // hwy/highway.h.
 //
 // Not `#pragma once`: hwy/foreach_target.h includes it once for each target.
@@ -26,7 +26,7 @@ using D8 = hwy::HWY_NAMESPACE::ScalableTag<uint8_t>;
 #endif
 constexpr int64_t kBlocks = hwy::HWY_NAMESPACE::MaxLanes(D8()) / 16;
 
-// kBlocks rows of input and output. Beyond the last row its work is done again.
+// kBlocks rows of input and output. Past the last row its work is repeated.
 struct BlockRows {
   const uint8_t* from[kBlocks];
   uint8_t* to[kBlocks];
@@ -39,7 +39,7 @@ struct BlockRows {
   }
 };
 
-// 16 bytes of each row, and back: no byte of the output at `size` or behind it is written.
+// 16 bytes of each row, and back: no byte of the output at `size` or after it is written.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_blocks(D d, const uint8_t* const* rows, int64_t offset) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -59,7 +59,7 @@ template <class D> HWY_INLINE void store_blocks(D d, hwy::HWY_NAMESPACE::Vec<D> 
     store_blocks(half, hn::LowerHalf(half, v), rows, offset, size);
     store_blocks(half, hn::UpperHalf(half, v), rows + hn::MaxLanes(half) / 16, offset, size);
   } else if (offset + 16 <= size) {
-    hn::StoreU(v, d, rows[0] + offset);  // what is too much, the next pixels replace
+    hn::StoreU(v, d, rows[0] + offset);  // excess bytes are overwritten by the next pixels
   } else {
     alignas(16) uint8_t bytes[16];
     hn::Store(v, d, bytes);

@@ -15,7 +15,7 @@ namespace {
 template <class T> inline constexpr bool is_small_float =
     std::is_same_v<T, half_t> || std::is_same_v<T, bfloat_t>;
 
-// f32 rounded to odd: rounding once more, to a smaller float, then gives what rounding once from f64 would.
+// f32 rounded to odd: rounding again, to a smaller float, then gives the same as rounding once from f64.
 float to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const double back = nearest;
@@ -36,7 +36,8 @@ template <class T> auto widen(T value) {
 template <class To, class From> To saturate(From value) {
   using Limits = std::numeric_limits<To>;
   if constexpr (std::is_floating_point_v<From>) {
-    // Both ends as floats: the upper one is rounded up to a power of two where it has more digits than From.
+    // Both bounds as floats: the upper one is rounded up to a power of two where it has more digits than
+    // From.
     if (std::isnan(value)) return 0;
     if (value <= static_cast<From>(Limits::min())) return Limits::min();
     if (value >= static_cast<From>(Limits::max())) return Limits::max();

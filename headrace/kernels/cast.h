@@ -1,8 +1,9 @@
-// Turn numbers of one dtype into another.
+// Converts numbers of one dtype to another.
 //
-// What fits is what NumPy's astype gives: fractions are cut off towards zero, f16 and bf16 round to nearest
-// even, bool is "not zero". What does not fit an integer dtype becomes its nearest end (NumPy wraps round or
-// leaves it to the CPU, so there is nothing to equal), NaN becomes 0. Free function, any thread.
+// Values in range are converted as by NumPy's astype: fractions are truncated towards zero, f16 and bf16
+// round to nearest even, bool is "not zero". Values outside the range of an integer dtype become its nearest
+// bound (NumPy wraps around or leaves it to the CPU, so there is nothing to match), NaN becomes 0. Free
+// function, any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>

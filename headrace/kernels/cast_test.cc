@@ -55,7 +55,7 @@ TEST(Cast, HalvesRoundToNearestEven) {
             std::vector<uint16_t>{0x3f80});
 }
 
-// A double just above the middle of two halves is that middle when it is an f32: rounding twice would go
+// A double just above the middle of two halves is that middle when it is an f32: rounding twice would round
 // down.
 TEST(Cast, DoublesAreRoundedOnce) {
   const double above_tie = 1.0 + 0x1p-11 + 0x1p-40, below_tie = 1.0 + 3 * 0x1p-11 - 0x1p-40;

@@ -21,7 +21,7 @@ size_t copy_lines(uint8_t*, const uint8_t*, size_t) { return 0; }
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whole runs of lines, to where a line begins; how many bytes.
+// Whole runs of lines, to where a line begins; returns the number of bytes.
 size_t copy_lines(uint8_t* to, const uint8_t* from, size_t size) {
   constexpr size_t kRun = 256, kAhead = 1024;
   const hn::CappedTag<uint8_t, 32> d;  // wider vectors are no faster, and lower the clock of some processors

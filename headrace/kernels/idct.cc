@@ -22,8 +22,8 @@ inline constexpr int kConstBits = 13, kPass1Bits = 2;
 inline constexpr int kF0_298 = 2446, kF0_390 = 3196, kF0_541 = 4433, kF0_765 = 6270, kF0_899 = 7373,
                      kF1_175 = 9633, kF1_501 = 12299, kF1_847 = 15137, kF1_961 = 16069, kF2_053 = 16819,
                      kF2_562 = 20995, kF3_072 = 25172;
-// libjpeg-turbo passes over the first step for a block whose lower rows are empty; that gives the same bytes
-// while the first row, dequantised, lies within this.
+// libjpeg-turbo skips the first step for a block whose lower rows are empty; that gives the same bytes while
+// the first row, dequantised, is within this bound.
 inline constexpr int kMostInput = 8191;
 
 }  // namespace headrace::kernels
@@ -48,7 +48,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D32 = hn::Repartition<int32_t, D16>;
 using V32 = hn::Vec<D32>;
 
-struct Wide {  // eight 32-bit values for each eight of 16 bits: the lower and the upper four
+struct Wide {  // eight 32-bit values for eight of 16 bits: the lower and the upper four
   V32 low, high;
 };
 HWY_INLINE Wide operator+(Wide a, Wide b) { return {hn::Add(a.low, b.low), hn::Add(a.high, b.high)}; }
@@ -179,7 +179,7 @@ HWY_EXPORT(idct_pair_columns);
 int16_t wrapped(int v) { return static_cast<int16_t>(v); }
 int16_t saturated(int v) { return static_cast<int16_t>(std::clamp(v, -32768, 32767)); }
 
-// The transform of eight values that lie `step` apart.
+// The transform of eight values that are `step` apart.
 void transform_scalar(int16_t* v, int step, int shift) {
   const auto in = [&](int i) -> int { return v[i * step]; };
   const auto rotated = [](int x, int y, int cx, int cy) { return x * cx + y * cy; };

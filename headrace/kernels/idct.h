@@ -9,13 +9,14 @@
 
 namespace headrace::kernels {
 
-// Two blocks of coefficients lie side by side: coefficient (row v, column u) of block b at [16 v + 8 b + u].
-// So do two copies of the quantisation table.
+// Two blocks of coefficients are side by side: coefficient (row v, column u) of block b at [16 v + 8 b + u].
+// So are two copies of the quantisation table.
 inline constexpr int kPairStride = 16, kPairSize = 128;
 
-// Dequantise and transform both blocks; write 8 rows of 8 pixels to `out0` and to `out1`, rows `stride` bytes
-// apart. `coefficients` and `quant` are aligned to 32 bytes. False when a value lies so far outside of what
-// an encoder makes that libjpeg-turbo takes a short cut with another result; the pixels are then undefined.
+// Dequantises and transforms both blocks; writes 8 rows of 8 pixels to `out0` and to `out1`, rows `stride`
+// bytes apart. `coefficients` and `quant` are aligned to 32 bytes. False when a value is so far outside of
+// what an encoder makes that libjpeg-turbo takes a short cut with another result; the pixels are then
+// undefined.
 bool idct_pair(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
                size_t stride);
 bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_t* out0, uint8_t* out1,
@@ -24,8 +25,8 @@ bool idct_pair_scalar(const int16_t* coefficients, const uint16_t* quant, uint8_
 // The same for one block whose only coefficient is its first.
 bool idct_dc(int coefficient, int quant, uint8_t* out, size_t stride);
 
-// The same pixels as the resampling of planes takes them (resample_planes.h): in a strip of kStripRows rows,
-// column by column, so that pixel (y, x) of a block is out[kStripRows * x + y], and shifted up by
+// The same pixels in the layout that resampling of planes needs (resample_planes.h): in a strip of kStripRows
+// rows, column by column, so that pixel (y, x) of a block is out[kStripRows * x + y], and shifted up by
 // kSampleBits.
 inline constexpr int kStripRows = 16, kSampleBits = 7;
 bool idct_pair_columns(const int16_t* coefficients, const uint16_t* quant, int16_t* out0, int16_t* out1);

@@ -16,9 +16,9 @@
 #define HEADRACE_KERNELS_IDCT_REDUCED_CONSTANTS
 namespace headrace::kernels {
 
-// What coefficient u is worth to the mean of the 8 / side pixels from x = 8 / side * k on, times 2^15: the
+// The weight of coefficient u in the mean of the 8 / side pixels from x = 8 / side * k on, times 2^15: the
 // mean of cos((2 x + 1) u pi / 16), and for u = 0 the square root of a half. The missing half of the
-// transform's factor is the bit that each pass gains below the point. The outputs from side / 2 on mirror the
+// transform's factor is the fraction bit that each pass gains. The outputs from side / 2 on mirror the
 // others: odd coefficients count negative.
 inline constexpr int kOf4[2][8] = {{23170, 29692, 21407, 10426, 0, -6967, -8867, -5906},
                                    {23170, 12299, -21407, -25172, 0, 16819, 8867, -2446}};
@@ -130,7 +130,7 @@ int16_t dequantised(int coefficient, int quant) {
 }
 int16_t sample(int16_t v) { return std::clamp<int16_t>(saturated(saturated(2 * v) + kGrey), 0, kWhite); }
 
-// Eight coefficients that lie `step` apart to kSide samples.
+// Eight coefficients that are `step` apart to kSide samples.
 template <int kSide> void reduce_scalar(int16_t* v, int step) {
   int16_t out[kSide];
   for (int k = 0; k < kSide / 2; ++k) {

@@ -19,7 +19,7 @@ struct Output {
   bool operator==(const Output&) const = default;
 };
 
-Output transform(const Input& in, bool scalar) {
+Output full_transform(const Input& in, bool scalar) {
   Output out;
   out.plain = (scalar ? idct_pair_scalar : idct_pair)(in.coefficients.data(), in.quant.data(),
                                                       out.first.data(), out.second.data(), 8);
@@ -32,9 +32,9 @@ TEST(Idct, EveryTargetEqualsTheScalarTwin) {
     for (const double share : {0.02, 0.3, 1.0})
       for (int round = 0; round < 50; ++round) {
         const Input in = random_input(random, most, share, most > 1000 ? 65535 : 40);
-        const Output expected = transform(in, true);
+        const Output expected = full_transform(in, true);
         on_each_simd_target([&](const std::string& target) {
-          EXPECT_TRUE(transform(in, false) == expected) << target << ", values up to " << most;
+          EXPECT_TRUE(full_transform(in, false) == expected) << target << ", values up to " << most;
         });
       }
 }
@@ -44,7 +44,7 @@ TEST(Idct, ColumnsHoldThePixelsOfRows) {
   for (const int most : {1, 30, 1000, 32767})
     for (int round = 0; round < 100; ++round) {
       const Input in = random_input(random, most, 0.3, most > 1000 ? 65535 : 40);
-      const Output rows = transform(in, true);
+      const Output rows = full_transform(in, true);
       on_each_simd_target([&](const std::string& target) {
         std::array<int16_t, 8 * kStripRows> columns[2] = {};
         EXPECT_EQ(
@@ -61,7 +61,7 @@ TEST(Idct, ColumnsHoldThePixelsOfRows) {
 }
 
 // The definition, in floating point.
-double exact(const Input& in, size_t block, int y, int x) {
+double exact_pixels(const Input& in, size_t block, int y, int x) {
   double sum = 0;
   for (int v = 0; v < 8; ++v)
     for (int u = 0; u < 8; ++u) {
@@ -78,13 +78,13 @@ TEST(Idct, IsTheInverseCosineTransform) {
   std::mt19937 random(6);
   for (int round = 0; round < 20; ++round) {
     const Input in = random_input(random, 8, 0.2, 20);
-    const Output out = transform(in, false);
+    const Output out = full_transform(in, false);
     EXPECT_TRUE(out.plain);
     for (int y = 0; y < 8; ++y)
       for (int x = 0; x < 8; ++x) {
         const auto at = static_cast<size_t>(8 * y + x);
-        EXPECT_NEAR(out.first[at], exact(in, 0, y, x), 1.0);
-        EXPECT_NEAR(out.second[at], exact(in, 1, y, x), 1.0);
+        EXPECT_NEAR(out.first[at], exact_pixels(in, 0, y, x), 1.0);
+        EXPECT_NEAR(out.second[at], exact_pixels(in, 1, y, x), 1.0);
       }
   }
 }
@@ -94,7 +94,7 @@ TEST(Idct, ABlockOfOneCoefficientEqualsTheWholeTransform) {
     Input in;
     in.coefficients[0] = static_cast<int16_t>(value);
     in.quant.fill(3);
-    const Output whole = transform(in, true);
+    const Output whole = full_transform(in, true);
     std::array<uint8_t, 64> short_cut{};
     EXPECT_EQ(idct_dc(value, 3, short_cut.data(), 8), whole.plain);
     EXPECT_EQ(short_cut, whole.first) << value;
@@ -108,7 +108,8 @@ TEST(Idct, SaysWhenAValueIsNoImage) {
       in.coefficients[at] = static_cast<int16_t>(value);
       in.quant.fill(1);
       on_each_simd_target([&](const std::string& target) {
-        EXPECT_EQ(transform(in, false).plain, std::abs(value) < 8192) << target << " " << value << " " << at;
+        EXPECT_EQ(full_transform(in, false).plain, std::abs(value) < 8192)
+            << target << " " << value << " " << at;
       });
     }
 }

@@ -12,7 +12,7 @@ struct Input {
   alignas(32) std::array<uint16_t, kPairSize> quant{};
 };
 
-// Values up to `most` in a `share` of the places, factors up to `most_quant`.
+// Values up to `most` in a fraction `share` of the places, factors up to `most_quant`.
 inline Input random_input(std::mt19937& random, int most, double share, int most_quant) {
   Input in;
   std::uniform_int_distribution<int> value(-most, most), factor(1, most_quant);

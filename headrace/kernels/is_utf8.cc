@@ -1,6 +1,6 @@
-// After John Keiser and Daniel Lemire, "Validating UTF-8 in less than one instruction per byte": what is
-// wrong with two neighbours is found in three tables, by the halves of the first byte and the upper half of
-// the second.
+// After John Keiser and Daniel Lemire, "Validating UTF-8 in less than one instruction per byte": errors in
+// two adjacent bytes are found in three tables, by the halves of the first byte and the upper half of the
+// second.
 #include "headrace/kernels/is_utf8.h"
 
 #include <cstring>
@@ -18,12 +18,12 @@
 namespace headrace::kernels {
 namespace {
 
-// What may be wrong with two neighbours, a bit each; it is where all three tables say so.
+// Possible errors in two adjacent bytes, a bit each; an error occurred where all three tables have its bit.
 constexpr uint8_t kTooShort = 1, kTooLong = 2, kOverlong3 = 4, kTooLarge = 8, kSurrogate = 16,
                   kOverlong2 = 32, kTooLargeOrOverlong4 = 64, kTwoContinuations = 128;
 constexpr uint8_t kCarry = kTooShort | kTooLong | kTwoContinuations;  // whatever the lower half is
 
-// By the upper half of the first byte: ASCII, continuations, beginnings of two, three and four bytes.
+// By the upper half of the first byte: ASCII, continuations, leading bytes of two, three and four.
 constexpr uint8_t kByFirstHigh[16] = {kTooLong,
                                       kTooLong,
                                       kTooLong,
@@ -97,14 +97,14 @@ HWY_INLINE V look_up(D d, const uint8_t* table, V by) {
   return hn::TableLookupBytes(hn::LoadDup128(d, table), by);
 }
 
-// Not zero where something is wrong with a byte at `at` and the three before it.
+// Not zero where a byte at `at` or one of the three before it is invalid.
 HWY_INLINE V errors_at(D d, const uint8_t* at) {
   const V here = hn::LoadU(d, at), before = hn::LoadU(d, at - 1);
   const V halves = hn::Set(d, 15);
   const V wrong = hn::And(hn::And(look_up(d, kByFirstHigh, hn::ShiftRight<4>(before)),
                                   look_up(d, kByFirstLow, hn::And(before, halves))),
                           look_up(d, kBySecondHigh, hn::ShiftRight<4>(here)));
-  // Two continuations are right as third and fourth byte of a character, and wanted there.
+  // Two continuations in a row are valid, and required, as third and fourth byte of a character.
   const V third = hn::SaturatedSub(hn::LoadU(d, at - 2), hn::Set(d, 0xE0 - 0x80));
   const V fourth = hn::SaturatedSub(hn::LoadU(d, at - 3), hn::Set(d, 0xF0 - 0x80));
   return hn::Xor(wrong, hn::And(hn::Or(third, fourth), hn::Set(d, 0x80)));
@@ -115,7 +115,8 @@ bool check_utf8(const uint8_t* text, int64_t count) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   constexpr int64_t kBefore = 3;
   if (count < lanes + kBefore) return is_utf8_scalar(text, count);
-  // The beginning and the end once more, between zeros: there nothing stands before, and what is cut shows.
+  // The beginning and the end again, padded with zeros: nothing precedes the beginning, and a truncated
+  // character shows.
   uint8_t edge[kBefore + 3 * 64] = {};
   std::memcpy(edge + kBefore, text, static_cast<size_t>(lanes));
   V errors = errors_at(d, edge + kBefore);

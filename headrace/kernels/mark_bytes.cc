@@ -19,7 +19,7 @@ int64_t mark(const uint8_t*, int64_t, const WantedBytes&, uint64_t*) { return 0;
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Answers how many bytes it did: whole words.
+// Returns how many bytes it did: whole words.
 int64_t mark(const uint8_t* text, int64_t count, const WantedBytes& wanted, uint64_t* bits) {
   const hn::CappedTag<uint8_t, 64> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));

@@ -15,7 +15,7 @@
 namespace headrace::kernels {
 namespace {
 
-// As many output pixels as are found in 16 bytes of input.
+// The output pixels that are found in 16 bytes of input.
 struct alignas(16) Picked {
   uint8_t bytes[16];  // which of the 16
   int32_t from, to;   // in bytes from the start of the row
@@ -25,7 +25,7 @@ struct alignas(16) Picked {
 }  // namespace headrace::kernels
 #endif
 
-// The SIMD forms answer false where they do nothing.
+// The SIMD forms return false where they do nothing.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
@@ -37,7 +37,7 @@ int64_t gather_words(const std::byte*, const int32_t*, int64_t, std::byte*) { re
 #else
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of 16 bytes stored what is too much is replaced by the next.
+// Stores 16 bytes; excess bytes are overwritten by the next store.
 bool pick(const std::byte* in, const Picked* picked, int64_t count, std::byte* out) {
   const hn::CappedTag<uint8_t, 16> d;
   const auto* from = reinterpret_cast<const uint8_t*>(in);
@@ -49,7 +49,7 @@ bool pick(const std::byte* in, const Picked* picked, int64_t count, std::byte* o
   return true;
 }
 
-// Pixels of four bytes; how many were copied.
+// Pixels of four bytes; returns how many were copied.
 int64_t gather_words(const std::byte* in, const int32_t* offsets, int64_t width, std::byte* out) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -72,7 +72,7 @@ namespace {
 HWY_EXPORT(pick);
 HWY_EXPORT(gather_words);
 
-// Which input pixel an output pixel is. Positions are summed up as Pillow does, rounding errors included.
+// Which input pixel an output pixel is. Positions are accumulated as in Pillow, rounding errors included.
 class Positions {
  public:
   Positions(int64_t in_side, int64_t out_side)
@@ -90,7 +90,7 @@ class Positions {
   int64_t last_;
 };
 
-// Where the pixels of a row lie.
+// Where the pixels of a row are.
 struct Columns {
   const int32_t* offsets = nullptr;  // in bytes
   int64_t width = 0;
@@ -107,7 +107,7 @@ void copy_pixels_of_any(const std::byte* in, const Columns& c, int64_t x, std::b
   for (; x < c.width; ++x) std::memcpy(out + static_cast<size_t>(x) * c.size, in + c.offsets[x], c.size);
 }
 
-// More bytes than a pixel has, in one copy: the next pixel replaces what is too much.
+// Copies more bytes than a pixel has at once: the next pixel overwrites the excess.
 template <size_t kSize, size_t kCopied>
 void copy_more(const std::byte* in, const Columns& c, int64_t x, std::byte* out) {
   const int32_t end = c.offsets[c.width - 1];  // beyond the last pixel nothing may be read

@@ -8,16 +8,16 @@
 namespace headrace::kernels {
 namespace {
 
-// Pixels that travel together through the steps, small enough for the first-level cache. A wide pixel travels
-// alone.
+// Pixels that go through the steps together, small enough for the first-level cache. A wide pixel goes alone.
 constexpr int64_t kChunk = 512;
 constexpr int64_t kChunkElements = 4 * kChunk;
 
-// An f32 picture from this size on is not in the caches any more when someone reads it: it is one of a batch.
-// Storing past the caches saves reading each line before it is written (5 % of a whole training pipeline).
+// An f32 picture from this size on has left the caches when it is read: it is one of a batch. Storing past
+// the caches saves reading each line before it is written (5 % of a whole training pipeline).
 constexpr int64_t kStreamFrom = 1 << 16;  // elements
 
-// What the steps are to do, and inverses of the standard deviations where they divide bytes as well.
+// The parameters of the steps, and inverses of the standard deviations where they give the same quotients for
+// bytes.
 struct Plan : Normalize {
   const float* inverse = nullptr;
   bool streams = false;
@@ -41,7 +41,7 @@ void put(const Plan& n, const Affine& affine, const T* in, int64_t count, std::b
     round_to_u8(results, count, reinterpret_cast<uint8_t*>(out) + at);
 }
 
-// `pixels` pixels that follow each other, to position `first` of the output. At most four channels.
+// `pixels` consecutive pixels, to position `first` of the output. At most four channels.
 template <class T> void chunk(const Plan& n, const T* in, int64_t pixels, int64_t first, std::byte* out) {
   if (!n.planar || n.channels == 1)
     return put(n, n.affine(0, n.channels), in, pixels * n.channels, out, first * n.channels);

@@ -1,8 +1,8 @@
-// Normalise an image: out = (in * scale - mean) / std per channel, to f32, f16, bf16 or u8, in the layout HWC
-// or CHW, mirrored on the way when asked.
+// Normalises an image: out = (in * scale - mean) / std per channel, to f32, f16, bf16 or u8, in the layout
+// HWC or CHW, optionally mirrored.
 //
-// For the operator normalize and for whoever fuses it. A u8 input has 256 values per channel, so its result
-// is a table in meaning (normalize_table); the kernel computes the same bits faster than a table is read.
+// For the operator normalize and for code that fuses it. A u8 input has 256 values per channel, so its result
+// is by definition a table (normalize_table); the kernel computes the same bits faster than a table is read.
 // Free functions, any thread.
 #pragma once
 #include <cstddef>
@@ -31,8 +31,8 @@ void normalize(const Normalize& normalize, const float* in, int64_t in_stride, s
 class RowNormalizer {
  public:
   explicit RowNormalizer(const Normalize& normalize);
-  // Row `y` of `out`. planes[c] holds the values of channel c in the order of the output: `mirrored` is not
-  // looked at. Other threads see all of `out` after finish_streaming() (affine.h).
+  // Row `y` of `out`. planes[c] holds the values of channel c in the order of the output: `mirrored` is
+  // ignored. Other threads see all of `out` after finish_streaming() (affine.h).
   void row(const uint8_t* const* planes, int64_t y, std::byte* out) const;
 
  private:

@@ -60,7 +60,7 @@ TEST(Normalize, EqualsTheTableInEveryDtypeLayoutAndTarget) {
         }
 }
 
-// The higher one is large enough to be stored past the caches: some of its rows are aligned, some are not.
+// The larger size is stored past the caches: some of its rows are aligned, some are not.
 TEST(Normalize, ARowOfPlanesIsThatRowOfTheImage) {
   for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::u8})
     for (int64_t channels : {1, 2, 3, 4})

@@ -19,10 +19,11 @@ inline constexpr int kWeightBits = 14;
 inline int64_t rounded_up(int64_t count) { return (count + 7) / 8 * 8; }
 
 inline constexpr int kRoundUp = 1 << 20;
-// To the nearest whole number, for x above -2^20; faster than the library, which is asked for each weight.
+// To the nearest integer, for x above -2^20; faster than the library function, which would be called for each
+// weight.
 inline int rounded(double x) { return static_cast<int>(x + (kRoundUp + 0.5)) - kRoundUp; }
 
-// The window of one axis: what a plain resize has (taps.cc), around a centre that may lie within a sample.
+// The window of one axis: that of a plain resize (taps.cc), around a centre that may be within a sample.
 struct PlaneWindow {
   double scale, filter_scale, support;
   explicit PlaneWindow(const PlaneAxis& axis)
@@ -34,7 +35,7 @@ struct PlaneWindow {
     const int64_t at = axis.first + (axis.reversed ? axis.count - 1 - i : i);
     return axis.begin + (static_cast<double>(at) + 0.5) * scale;
   }
-  // The samples around it that count, one at least.
+  // The samples around it that count, at least one.
   std::pair<int64_t, int64_t> around(const PlaneAxis& axis, double center) const {
     const int64_t first = std::clamp<int64_t>(rounded(center - support), axis.low, axis.high - 1);
     return {first, std::clamp<int64_t>(rounded(center + support), first + 1, axis.high)};
@@ -44,7 +45,7 @@ struct PlaneWindow {
 }  // namespace headrace::kernels
 #endif
 
-// The SIMD form answers 0 where the scalar twin is to do it.
+// The SIMD form returns 0 where the scalar twin must do it.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
@@ -59,8 +60,8 @@ using Doubles = hn::CappedTag<double, 8>;
 using Double = hn::Vec<Doubles>;
 using Ints = hn::Rebind<int32_t, Doubles>;
 
-// The windows of as many outputs as there are lanes; the last one again for those beyond it. The same steps
-// in the same order as plane_taps_scalar.
+// The windows of as many outputs as there are lanes; past the end the last one again. The same steps in the
+// same order as plane_taps_scalar.
 class Windows {
  public:
   explicit HWY_INLINE Windows(const PlaneAxis& axis) : axis_(axis), window_(axis) {}
@@ -69,7 +70,7 @@ class Windows {
     const Doubles d;
     const auto last = static_cast<double>(axis_.count - 1);
     const Double index = hn::Min(hn::Iota(d, static_cast<double>(i)), hn::Set(d, last));
-    // Whole numbers, so exact. (Told to choose between two vectors, GCC 12 did so in the first lane only.)
+    // Integers, so exact. (When told to choose between two vectors, GCC 12 did so in the first lane only.)
     const double from = static_cast<double>(axis_.first) + (axis_.reversed ? last : 0);
     const Double step = hn::Mul(index, hn::Set(d, axis_.reversed ? -1 : 1));
     const Double at = hn::Add(hn::Set(d, from), step);
@@ -160,7 +161,7 @@ template <Interpolation kFilter> int32_t taps_of(const PlaneAxis& axis, int32_t*
   return needed;
 }
 
-// Answers the window, for which `weights` has room.
+// Returns the window, for which `weights` has room.
 int32_t make_taps(const PlaneAxis& axis, int32_t* first, int32_t* weights) {
   return axis.interpolation == Interpolation::bicubic
              ? taps_of<Interpolation::bicubic>(axis, first, weights)
@@ -231,7 +232,7 @@ PlaneTaps plane_taps_scalar(const PlaneAxis& axis, std::byte* memory) {
       sum += exact[k] =
           filter_value(axis.interpolation, (static_cast<double>(begin + k) - center + 0.5) * inverse);
     if (sum == 0) sum = exact[0] = 1;
-    // Weights that are rounded so that any number of them from the first on is right to a unit: their sum is
+    // Weights that are rounded so that the sum of any first ones is correct to one unit: their total is
     // exact.
     const double scale = (1 << kWeightBits) / sum;
     double total = 0;

@@ -1,6 +1,6 @@
 // The windows and weights of one axis of a plane that is resampled (resample_planes.h): those of a plain
-// resize (taps.h) around centres that may lie within a sample, with weights of 14 bits. Equal on every
-// target. Free functions on borrowed memory, any thread.
+// resize (taps.h) around centres that may be within a sample, with weights of 14 bits. Equal on every target.
+// Free functions on borrowed memory, any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ constexpr bool is_for_planes(Interpolation interpolation) {
 }
 
 // One axis of a plane: `size` samples from `begin` on (chroma may begin within a sample) are spread over
-// `grid` outputs, of which those from `first` on are wanted. Samples outside of low .. high count for
+// `grid` outputs, of which those from `first` on are needed. Samples outside of low .. high count for
 // nothing. REQUIRES: low < high, size > 0, not nearest.
 struct PlaneAxis {
   double begin = 0, size = 1;
@@ -27,14 +27,14 @@ struct PlaneAxis {
 };
 
 // Output i is made of `window` samples from first[i] on, all within the samples that count when there are
-// that many: else the weights of those beyond are zero.
+// that many; otherwise the weights of those beyond are zero.
 struct PlaneTaps {
   const int32_t* first = nullptr;    // to a multiple of eight, the last one repeated; so are the weights
   const int32_t* weights = nullptr;  // [i * window + k]; both halves hold the weight
   int64_t count = 0;
   int32_t window = 1;
   // Whether windows of this axis may be longer than kMostProducts, wherever on the grid: that decides how
-  // they are summed, so that an output does not depend on which others are wanted.
+  // they are summed, so that an output does not depend on which others are needed.
   bool is_long = false;
 
   const int32_t* weights_of(int64_t i) const { return weights + i * window; }

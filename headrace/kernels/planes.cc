@@ -9,7 +9,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-// The SIMD forms answer how many pixels they did, from the first on; the scalar twins do the rest.
+// The SIMD forms return how many pixels they did, from the first on; the scalar twins do the rest.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
@@ -31,7 +31,7 @@ template <class D, class F> HWY_INLINE int64_t each_vector(D d, int64_t pixels, 
   return i;
 }
 
-// Blocks of 16 pixels: to reverse one is a single shuffle on every target.
+// Blocks of 16 pixels: reversing one is a single shuffle on every target.
 int64_t mirror(const uint8_t* in, int64_t width, size_t pixel_size, uint8_t* out) {
   const hn::CappedTag<uint8_t, 16> d;
   alignas(16) static constexpr uint8_t kReversed[16] = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
 
-// sum + a.even * b.even + a.odd * b.odd in each 32-bit lane; a and b hold twice as many lanes of 16 bits.
+// sum + a.even * b.even + a.odd * b.odd in each 32-bit lane; a and b have twice as many lanes of 16 bits.
 template <class V32, class V16> HWY_INLINE V32 add_products(V32 sum, V16 a, V16 b) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::DFromV<V32> d32;

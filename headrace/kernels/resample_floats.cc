@@ -15,7 +15,7 @@ namespace headrace::kernels {
 namespace {
 
 constexpr int64_t kMostLanes = 16;   // floats in the widest vectors
-constexpr int32_t kShortWindow = 4;  // above it to turn the rows is cheaper
+constexpr int32_t kShortWindow = 4;  // above it transposing the rows is cheaper
 
 void across_pixel_scalar(const float* row, const FloatPlan& plan, int64_t x, float* out) {
   const float* weights = plan.taps.weights + x * plan.taps.stride;
@@ -89,7 +89,7 @@ template <class D> HWY_INLINE void store_rows(D d, hn::Vec<D> v, float* const* r
   }
 }
 
-// kLanes rows, turned: strip[kLanes * i + r] is number i of row r.
+// kLanes rows, transposed: strip[kLanes * i + r] is number i of row r.
 void fill_strip(const float* const* rows, int64_t size, float* strip) {
   const DF df;
   int64_t i = 0;
@@ -139,7 +139,7 @@ template <int kChannels> void across_turned(const FloatPlan& plan, const float* 
   for (int64_t y = 0; y < count; y += kLanes) {
     const float* from[kLanes];
     float* to[kLanes];
-    for (int64_t r = 0; r < kLanes; ++r) {  // beyond the last row its work is done again
+    for (int64_t r = 0; r < kLanes; ++r) {  // past the last row its work is repeated
       const int64_t row = std::min(y + r, count - 1);
       from[r] = rows[row];
       to[r] = out + row * out_stride;
@@ -158,13 +158,13 @@ template <int kChannels> void across_turned(const FloatPlan& plan, const float* 
   }
 }
 
-// Rows that go together share what is loaded of the plan.
+// Rows processed together share the loads of the plan.
 constexpr int64_t kTogether = 4;
 struct RowsTogether {
   const float* from[kTogether];
   float* to[kTogether];
   RowsTogether(const float* const* rows, int64_t count, int64_t first, float* out, int64_t out_stride) {
-    for (int64_t r = 0; r < kTogether; ++r) {  // beyond the last row its work is done again
+    for (int64_t r = 0; r < kTogether; ++r) {  // past the last row its work is repeated
       const int64_t row = std::min(first + r, count - 1);
       from[r] = rows[row];
       to[r] = out + row * out_stride;
@@ -172,8 +172,8 @@ struct RowsTogether {
   }
 };
 
-// Three or four channels: a pixel is a vector. The fourth number of three belongs to the next pixel, whose
-// result replaces it; so the last pixels are left to the scalar twin.
+// Three or four channels: a pixel is a vector. With three, the fourth number belongs to the next pixel, whose
+// result overwrites it; so the last pixels are left to the scalar twin.
 void across_pixels(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
                    int64_t out_stride) {
   const hn::CappedTag<float, 4> d4;
@@ -203,17 +203,17 @@ void across_pixels(const FloatPlan& plan, const float* const* rows, int64_t coun
   }
 }
 
-// A vector of outputs, or the lower half of one, whose windows lie within two vectors of input: for each tap,
+// A vector of outputs, or the lower half of one, whose windows are within two vectors of input: for each tap,
 // which of these lanes, and the weights.
 struct alignas(64) PermutedVector {
   int32_t lanes[kShortWindow][kLanes];
   float weights[kShortWindow][kLanes];
   int32_t counts[kLanes];
   int32_t from, to;  // where it starts in the rows of input and of output
-  bool even;         // all windows are of the longest size
+  bool even;         // all windows have the longest size
 };
 
-// False when a vector's windows do not lie close enough.
+// False when a vector's windows are not close enough together.
 bool plan_permuted_vector(const FloatPlan& plan, int64_t to, PermutedVector& vector) {
   const Taps<float>& taps = plan.taps;
   const int64_t in_row = plan.in_width * plan.channels;
@@ -331,7 +331,7 @@ void across_floats(const FloatPlan& plan, const float* const* rows, int64_t coun
   }
 }
 
-// The first numbers of an output row; how many.
+// The first numbers of an output row; returns how many.
 int64_t down_floats(const float* const* rows, const float* weights, int32_t count, float* out, int64_t size) {
   const DF df;
   int64_t at = 0;
@@ -383,7 +383,7 @@ void down_from(const float* const* rows, const float* weights, int32_t count, fl
 
 size_t float_plan_bytes(int64_t in_width, int64_t out_width, int channels) {
   const int64_t strip = in_width * channels * kMostLanes * static_cast<int64_t>(sizeof(float));
-  // A vector of four lanes, or half of it, wants the most memory.
+  // A vector of four lanes, or half of it, needs the most memory.
   const int64_t vectors = (out_width * channels / 2 + 1) * 256 + 1024;
   return static_cast<size_t>(std::max(strip, vectors));
 }

@@ -11,7 +11,7 @@
 
 namespace headrace::kernels {
 
-// How a pass across goes: which form, and what that wants to know. Made for the SIMD target in use.
+// The plan of a pass across: which form, and its data. Made for the SIMD target in use.
 struct FloatPlan {
   enum class Form { permuted, pixels, turned } form = Form::turned;
   Taps<float> taps;
@@ -22,19 +22,19 @@ struct FloatPlan {
   std::byte* memory = nullptr;
 };
 
-// `memory` has float_plan_bytes, aligned to 64; it serves as scratch of resample_across as well.
+// `memory` has float_plan_bytes, aligned to 64; it is also scratch of resample_across.
 FloatPlan plan_floats(const Taps<float>& taps, int64_t in_width, int64_t out_width, int channels,
                       std::byte* memory);
 size_t float_plan_bytes(int64_t in_width, int64_t out_width, int channels);
 
-// Mix each of `count` rows into a row of `out`.
+// Mixes each of `count` rows into a row of `out`.
 void resample_across(const FloatPlan& plan, const float* const* rows, int64_t count, float* out,
                      int64_t out_stride);
 
-// Mix `count` rows of `size` floats into one.
+// Mixes `count` rows of `size` floats into one.
 void resample_down(const float* const* rows, const float* weights, int32_t count, float* out, int64_t size);
 
-// The plain twins: same bits, one at a time.
+// The scalar twins: same bits, one at a time.
 void resample_across_scalar(const float* const* rows, int64_t count, int channels, const Taps<float>& taps,
                             int64_t out_width, float* out, int64_t out_stride);
 void resample_down_scalar(const float* const* rows, const float* weights, int32_t count, float* out,

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int32_t kOne = 1 << kPrecisionBits;
 
-// weight = high * 2^16 + low, both 16 bits with a sign.
+// weight = high * 2^16 + low, both signed 16 bits.
 constexpr int16_t low_half(int32_t weight) { return static_cast<int16_t>(weight); }
 constexpr int16_t high_half(int32_t weight) {
   return static_cast<int16_t>((weight - low_half(weight)) >> 16);
@@ -48,7 +48,7 @@ using D16 = hn::Repartition<int16_t, D8>;
 using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 
-// b + (a - b) * weight, rounded. Half sums lose nothing: what the low half leaves below 2^16 cannot change
+// b + (a - b) * weight, rounded. Partial sums lose nothing: what the low half leaves below 2^16 cannot change
 // how the sum is rounded.
 HWY_INLINE V16 mix(V16 a, V16 b, V16 high, V16 low) {
   constexpr int kLeftBits = kPrecisionBits - 16;
@@ -71,7 +71,8 @@ HWY_INLINE V16 across_block(const PairPlan& plan, int64_t block, const uint8_t* 
   return mix(first, second, hn::LoadDup128(d16, b.high), hn::LoadDup128(d16, b.low));
 }
 
-// Rows of one channel, neighbours in pairs: one mean each. Memory delivers more when several rows are read.
+// Rows of one channel, neighbours in pairs: one mean each. Memory bandwidth is better used when several rows
+// are read.
 constexpr int64_t kHalvedRows = 4;
 void across_halves(const PairPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
                    int64_t out_stride) {
@@ -99,7 +100,7 @@ void across(const PairPlan& plan, const uint8_t* const* rows, int64_t count, uin
             int64_t out_stride) {
   if (plan.halves) return across_halves(plan, rows, count, out, out_stride);
   const D8 d8;
-  alignas(16) uint8_t both[16] = {};  // of two zipped blocks, to bytes that follow each other
+  alignas(16) uint8_t both[16] = {};  // from two interleaved blocks to consecutive bytes
   for (int64_t i = 0; i < 2 * plan.block_bytes; ++i)
     both[i] = static_cast<uint8_t>(i < plan.block_bytes ? 2 * i : 2 * (i - plan.block_bytes) + 1);
   const V8 join = hn::LoadDup128(d8, both);
@@ -152,7 +153,7 @@ namespace {
 HWY_EXPORT(across);
 HWY_EXPORT(down);
 
-// The most pixels whose windows lie within 16 bytes, from any place where a block starts.
+// The most pixels whose windows are within 16 bytes, from any place where a block starts.
 int64_t pixels_of_a_block(const Taps<int32_t>& taps, int64_t out_width, int channels) {
   const auto fits = [&](int64_t pixels) {
     for (int64_t x = 0; x < out_width; x += pixels) {

@@ -1,7 +1,7 @@
-// The two passes of a u8 resize for windows of at most two pixels, as of bilinear where it does not widen its
-// filter and of box at half size: the same bytes as resample_rows.h, in 16-bit arithmetic.
+// The two passes of a u8 resize for windows of at most two pixels, as in bilinear where the filter is not
+// widened and in box at half size: the same bytes as resample_rows.h, in 16-bit arithmetic.
 //
-// For resize.cc. Of two weights whose sum is one, a * w + b * (1 - w) is b + (a - b) * w: one product, whose
+// For resize.cc. For two weights whose sum is one, a * w + b * (1 - w) is b + (a - b) * w: one product, whose
 // high and low half fit into 16 bits. Free functions, any thread; memory is the caller's.
 #pragma once
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace headrace::kernels {
 // Whether all windows hold at most two pixels, with weights whose sum is exactly one.
 bool are_pairs(const Taps<int32_t>& taps, int64_t out);
 
-// One output pixel or more, as many as are made from 16 bytes and fill 16 bytes as 16-bit numbers.
+// One or more output pixels, as many as are made from 16 bytes and fill 16 bytes as 16-bit numbers.
 struct PairBlock {
   uint8_t first[16], second[16];  // byte shuffles, from 16 bytes at `offset` to both pixels of each window
   int16_t high[8], low[8];        // first pixel's weight: high * 2^16 + low
@@ -26,7 +26,7 @@ struct PairPlan {
   Taps<int32_t> taps;
   int64_t out_width = 0;
   int channels = 1;
-  bool halves = false;  // one channel to half its width: the other members but the taps are not used
+  bool halves = false;  // one channel to half its width: only the taps are used
 };
 
 inline constexpr int64_t kLeastPairRow = 16;  // bytes of an input row
@@ -36,11 +36,11 @@ PairPlan plan_pairs(const Taps<int32_t>& taps, int64_t in_width, int64_t out_wid
                     std::byte* memory);
 size_t pair_plan_bytes(int64_t out_width);
 
-// Mix each of `count` rows into a row of `out`. Reads and writes nothing beyond the ends of rows.
+// Mixes each of `count` rows into a row of `out`. Reads and writes nothing beyond the ends of rows.
 void pairs_across(const PairPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
                   int64_t out_stride);
 
-// Mix two rows of `size` bytes; `weight` is the first one's.
+// Mixes two rows of `size` bytes; `weight` is the first one's.
 void pairs_down(const uint8_t* first, const uint8_t* second, int32_t weight, uint8_t* out, int64_t size);
 
 }  // namespace headrace::kernels

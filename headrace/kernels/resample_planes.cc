@@ -24,7 +24,7 @@ inline constexpr int16_t kGrey = 128 << kMixedBits;
 }  // namespace headrace::kernels
 #endif
 
-// The SIMD forms answer false, or how many columns they did, where the scalar twins are to do the rest.
+// The SIMD forms return false, or how many columns they did, where the scalar twins must do the rest.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
@@ -45,8 +45,8 @@ HWY_INLINE V16 product(const int16_t* samples, int32_t weight) {
   return hn::MulFixedPoint15(hn::LoadU(D16(), samples), hn::BitCast(D16(), hn::Set(D32(), weight)));
 }
 
-// The sum of `window` columns, or rows, that lie where `at(k)` says. A window known to the compiler is
-// unrolled; kAny is not, and kLong is too long for products that are rounded one by one.
+// The sum of `window` columns, or rows, at `at(k)`. A window known to the compiler is unrolled; kAny is not,
+// and kLong is too long for products that are rounded one by one.
 constexpr int kAny = 0, kLong = -1;
 
 template <class At> HWY_INLINE V16 long_sum(int32_t window, const int32_t* weights, At&& at) {
@@ -87,14 +87,14 @@ template <class F> HWY_INLINE void with_window(int32_t window, bool is_long, F&&
   }
 }
 
-// To the nearest byte, with `kBits` below the point before and `kAfter` after.
+// To the nearest byte, from `kBits` fraction bits to `kAfter`.
 template <int kBits, int kAfter> HWY_INLINE V16 rounded_to_byte(V16 v) {
   const D16 d;
   const V16 rounded = hn::ShiftRight<kBits>(hn::Add(v, hn::Set(d, 1 << (kBits - 1))));
   return hn::ShiftLeft<kAfter>(hn::Min(hn::Max(rounded, hn::Zero(d)), hn::Set(d, 255)));
 }
 
-// Eight columns of results, turned into rows.
+// Eight columns of results, transposed into rows.
 template <int kWindow, bool kRounded> HWY_INLINE void eight_columns(const int16_t* strip, int64_t origin,
                                                                     const PlaneTaps& taps, int64_t x,
                                                                     int16_t* const* rows) {
@@ -133,7 +133,7 @@ bool across(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool ro
 struct Rgb {
   V16 r, g, b;
 };
-// kMixedBits below the point for `y` and the result, one more for the two of chroma, which are around zero.
+// kMixedBits fraction bits for `y` and the result, one more for the two of chroma, which are around zero.
 HWY_INLINE Rgb matrix(V16 y, V16 u, V16 v) {
   const auto times = [](V16 a, int16_t factor)
                          HWY_ATTR { return hn::MulFixedPoint15(a, hn::Set(D16(), factor)); };

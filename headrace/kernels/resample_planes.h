@@ -1,19 +1,18 @@
-// Resampling planes on their way out of a JPEG decoder: for codecs/jpeg/planes.cc.
+// Resamples planes in a JPEG decoder: for codecs/jpeg/planes.cc.
 //
-// The arithmetic is 16 bits wide throughout, which is what makes it fast; it is a definition, equal on every
-// target:
+// The arithmetic is 16 bits wide throughout, which makes it fast; it is a definition, equal on every target:
 //
 //   product(a, w) = (a * w + 2^14) >> 15                  (pmulhrsw; weights have 14 bits, one is 2^14)
-//   across: the sum over a window of columns of product(sample << 7, weight)        6 bits below the point
-//   down:   the sum over a window of rows of product(that, weight)                  5 bits
+//   across: the sum over a window of columns of product(sample << 7, weight)        6 fraction bits
+//   down:   the sum over a window of rows of product(that, weight)                  5 fraction bits
 //   On an axis where windows of more than kMostProducts may come, sums are those of 32 bits, rounded and
 //   shifted once.
 //   RGB:    the matrix of JFIF in the same products, rounded to 8 bits and clamped.
 //
-// Chroma that is coarser than luma is resampled as it is, and made RGB after. Where all planes are equally
-// fine, samples are made RGB first and rounded to 8 bits between across and down, for so does a plain resize,
-// and the result is closer to its. Each product is off by half a unit of its last bit at most, a pixel by an
-// eighth. Free functions on borrowed memory, any thread.
+// Chroma that is coarser than luma is resampled as it is, and converted to RGB afterwards. Where all planes
+// are equally fine, samples are converted to RGB first and rounded to 8 bits between across and down, as in a
+// plain resize, so that the result is closer to its result. Each product is off by half a unit of its last
+// bit at most, a pixel by an eighth. Free functions on borrowed memory, any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,14 +22,14 @@
 
 namespace headrace::kernels {
 
-// Rows that hold results, in elements: what the functions below write into has room for so many.
+// Size of rows that hold results, in elements: what the functions below write to must have this much room.
 inline constexpr int64_t kRowStep = 32;
 constexpr int64_t padded(int64_t width) { return (width + kRowStep - 1) / kRowStep * kRowStep; }
 
 // A strip holds kStripRows rows column by column (idct.h); strip[0] is the sample of column `origin` in its
 // first row. Output row r goes to rows[r], which has padded(taps.count) elements. REQUIRES: taps.window
-// columns are readable from taps.first[i] on, whatever the last of them hold.
-// `rounded`: the results are those of 8 bits, still with 6 bits below the point.
+// columns are readable from taps.first[i] on, whatever the last of them hold. `rounded`: the results are
+// rounded to 8 bits, still with 6 fraction bits.
 void resample_strip(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,
                     int16_t* const* rows);
 void resample_strip_scalar(const int16_t* strip, int64_t origin, const PlaneTaps& taps, bool rounded,

@@ -148,7 +148,7 @@ TEST(ResamplePlanes, EveryTargetGivesTheStripsOfTheTwin) {
   on_each_simd_target([&](const std::string& target) { EXPECT_EQ(converted(false), expected) << target; });
 }
 
-// Values near a half are rounded the other way now and then: one in a hundred where colours are random.
+// Values near a half are sometimes rounded differently: one in a hundred where colours are random.
 TEST(ResamplePlanes, StripsBecomeTheRgbOfTheLibrary) {
   Aligned<int16_t> strips[3] = {Aligned<int16_t>(kStripRows), Aligned<int16_t>(kStripRows),
                                 Aligned<int16_t>(kStripRows)};

@@ -73,7 +73,7 @@ using V8 = hn::Vec<D8>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
-// The value of a pair of half sums, of which the low one began with half a unit, to round; clamped later.
+// The value of a pair of half sums, of which the low one began with half a unit, for rounding; clamped later.
 HWY_INLINE V32 join_sums(V32 low, V32 high) {
   return hn::ShiftRight<kPrecisionBits>(hn::Add(hn::ShiftLeft<kLowBits>(high), low));
 }

@@ -2,7 +2,7 @@
 //
 // For resize.cc. Sums of byte * 23-bit weight must be exact to equal Pillow's, and 16-bit multiply-add is the
 // fastest exact multiplier there is: the kernels split each weight into its low 15 bits and the rest, sum
-// both halves apart, and join the sums once. Free functions, any thread; memory is the caller's.
+// both halves separately, and combine the sums once. Free functions, any thread; memory is the caller's.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headrace::kernels {
 
-// Windows and weights of a pass across, in the form that its vectors want.
+// Windows and weights of a pass across, in the form that its vectors need.
 struct AcrossPlan {
   const int32_t* offsets = nullptr;  // of each pixel's window, in bytes from the start of the row
   const int32_t* words = nullptr;    // [pixel][group of four taps][low 01, low 23, high 01, high 23]
@@ -25,16 +25,16 @@ size_t across_plan_bytes(int64_t out_width, int64_t stride);
 // Up to how many bytes beyond the end of a row the pass reads.
 int64_t across_read_slack(const Taps<int32_t>& taps, int64_t in_width, int64_t out_width, int channels);
 
-// Mix each of `count` rows into a row of `out`. Writes nothing beyond a row's end.
+// Mixes each of `count` rows into a row of `out`. Writes nothing beyond a row's end.
 void resample_across(const AcrossPlan& plan, const uint8_t* const* rows, int64_t count, uint8_t* out,
                      int64_t out_stride);
 
-// Mix `count` rows of `size` bytes into one. Reads and writes nothing beyond the ends of rows. `rows` has
+// Mixes `count` rows of `size` bytes into one. Reads and writes nothing beyond the ends of rows. `rows` has
 // room for one more, and `words` for as many numbers; both are overwritten.
 void resample_down(const uint8_t** rows, const int32_t* weights, int32_t count, uint8_t* out, int64_t size,
                    int32_t* words);
 
-// The plain twins: same bytes, one at a time.
+// The scalar twins: same bytes, one at a time.
 void resample_across_scalar(const uint8_t* const* rows, int64_t count, int channels,
                             const Taps<int32_t>& taps, int64_t out_width, uint8_t* out, int64_t out_stride);
 void resample_down_scalar(const uint8_t* const* rows, const int32_t* weights, int32_t count, uint8_t* out,

@@ -12,7 +12,7 @@
 namespace headrace::kernels {
 namespace {
 
-// Cuts the caller's scratch into pieces, or counts how much they need when there is none.
+// Divides the caller's scratch into pieces, or, without memory, counts how much they need.
 class Pieces {
  public:
   explicit Pieces(std::byte* memory) : memory_(memory) {}
@@ -32,7 +32,7 @@ class Pieces {
 Axis columns(const Resize& r) { return {r.in_width, r.out_width, r.interpolation, r.antialias}; }
 Axis rows(const Resize& r) { return {r.in_height, r.out_height, r.interpolation, r.antialias}; }
 
-// The most rows that go across together: turned floats and woven bytes want so many.
+// The most rows that go across together: transposed floats and interleaved bytes need that many.
 constexpr int64_t kMostRows = 16, kFewRows = 4;
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
@@ -54,11 +54,11 @@ template <class T> void copy_rows(const T* const* rows, int64_t count, int64_t s
     std::memcpy(out.data + y * out.stride, rows[y], static_cast<size_t>(size) * sizeof(T));
 }
 
-// How bytes go across and down.
+// The two passes over bytes.
 class BytePasses {
  public:
   using Number = uint8_t;
-  // Cuts what it needs; without memory only that is of use.
+  // Takes the memory it needs; without memory only the size is valid.
   BytePasses(const Resize& r, Pieces& pieces)
       : r_(r),
         window_(longest_window(columns(r))),
@@ -89,10 +89,10 @@ class BytePasses {
   const Taps<int32_t>& down_taps() const { return down_; }
   int64_t group() const { return !across_pairs_ && r_.channels == 1 ? kMostRows : kFewRows; }
   static int64_t stride_between(int64_t row) { return row; }
-  // Bytes behind the last row between the passes that may be read.
+  // Bytes after the last row between the passes that may be read.
   int64_t slack() const { return window_ * r_.channels + 16; }
 
-  // Rows of the image that nothing may be read behind are exchanged for copies. They are the last of `rows`.
+  // Replaces rows of the image after which nothing may be read by copies. They are the last of `rows`.
   void guard(const uint8_t** rows, int64_t count, const uint8_t* image_end) const {
     auto* copy = reinterpret_cast<uint8_t*>(tail_);
     for (int64_t y = count; y-- > 0 && image_end - (rows[y] + in_row()) < read_slack_;) {
@@ -130,7 +130,7 @@ class BytePasses {
     auto* woven = reinterpret_cast<uint8_t*>(woven_);
     uint8_t* mixed = woven + kMostRows / 4 * woven_row;
     const uint8_t* woven_rows[kMostRows / 4];
-    for (int64_t y = 0; y < count; y += 4) {  // beyond the last row it is taken again
+    for (int64_t y = 0; y < count; y += 4) {  // past the last row it is taken again
       const auto row = [&](int64_t i) { return rows[std::min(y + i, count - 1)]; };
       const uint8_t* four[] = {row(0), row(1), row(2), row(3)};
       from_planes(four, r_.in_width, 4, woven + y / 4 * woven_row);
@@ -160,7 +160,7 @@ class BytePasses {
   int64_t read_slack_ = 0;
 };
 
-// How floats do.
+// The two passes over floats.
 class FloatPasses {
  public:
   using Number = float;
@@ -180,7 +180,7 @@ class FloatPasses {
   const Taps<float>& down_taps() const { return down_; }
   int64_t group() const { return across_.form == FloatPlan::Form::turned ? kMostRows : kFewRows; }
   // Rows begin an odd number of cache lines apart: the kernel writes many at a time, and at a multiple of
-  // 4096 bytes they would all be put to the same place of the cache.
+  // 4096 bytes they would all map to the same set of the cache.
   static int64_t stride_between(int64_t row) { return ((row + 15) / 16 | 1) * 16; }
   static int64_t slack() { return 0; }
   void guard(const float**, int64_t, const float*) const {}
@@ -231,7 +231,7 @@ template <class Passes> class Filter {
   int64_t out_row() const { return r_.out_width * r_.channels; }
   int64_t stride() const { return Passes::stride_between(row_between(r_)); }
 
-  // The rows that some window looks at, and where in their list the window of each output row begins.
+  // The rows that some window reads, and where in their list the window of each output row begins.
   int64_t list_rows(const T* in, int64_t in_stride, bool goes_down) {
     int64_t count = 0, next = 0;
     const auto list = [&](int64_t begin, int64_t end) {
@@ -252,7 +252,7 @@ template <class Passes> class Filter {
       passes_.across(rows_ + y, std::min(group, count - y), {out.data + y * out.stride, out.stride});
   }
 
-  // Down the listed rows, or down what they become across.
+  // Down the listed rows, or down their results of the pass across.
   void down(int64_t count, bool goes_across, Target<T> out) {
     const int64_t group = passes_.group(), ring = rows_between(r_, group);
     int64_t done = 0;

@@ -1,7 +1,7 @@
-// Resize images in memory: u8 exactly as Pillow does (fixed point, two passes, 8 bits in between), f32 with
+// Resizes images in memory: u8 exactly as Pillow does (fixed point, two passes, 8 bits in between), f32 with
 // the same filter.
 //
-// For the operators that change the size of an image, and for whoever fuses them. The input may be a region
+// For the operators that change the size of an image, and for code that fuses them. The input may be a region
 // of a larger image: only pixels of the region are used. Free functions, any thread. Cost: a 300 x 280 RGB
 // region to 224 x 224 takes some tens of microseconds (bench/micro/resize.cc).
 #pragma once
@@ -16,32 +16,32 @@ struct Resize {
   int64_t in_height = 1, in_width = 1, out_height = 1, out_width = 1;  // each 1 .. kMaxSide
   int channels = 3;                                                    // 1 .. 4
   Interpolation interpolation = Interpolation::bilinear;
-  bool antialias = true;  // has no meaning for nearest
+  bool antialias = true;  // ignored for nearest
 };
 
-// Which pass comes first: across (columns) or down (rows). It matters, for what is between them is rounded,
-// to 8 bits or to f32. The rule is that of Pillow 13; Pillow 12 and older go across first unless the image
-// is very tall.
+// Which pass comes first: across (columns) or down (rows). It matters, because the values between them are
+// rounded, to 8 bits or to f32. The rule is that of Pillow 13; Pillow 12 and older go across first unless the
+// image is very tall.
 bool across_first(const Resize& resize);
 
 size_t resize_scratch_bytes(
     const Resize& resize);  // for all of the functions below; its pointer is aligned to 64 bytes
 
 // `in_stride` and `out_stride` count elements from one row to the next, and are at least width * channels.
-// `in` and `out` do not overlap. Of the gap between two rows of `in` anything may be read, after the last row
-// nothing.
+// `in` and `out` do not overlap. The gap between two rows of `in` may be read, but nothing after the last
+// row.
 void resize_u8(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
                std::byte* scratch);
 void resize_f32(const Resize& resize, const float* in, int64_t in_stride, float* out, int64_t out_stride,
                 std::byte* scratch);
 
-// Nearest alone, of elements of 1, 2, 4 or 8 bytes and any meaning: nothing is computed with them. Strides
-// count elements.
+// Nearest alone, of elements of 1, 2, 4 or 8 bytes and any meaning: they are only copied. Strides count
+// elements.
 void resize_nearest(const Resize& resize, size_t element_size, const std::byte* in, int64_t in_stride,
                     std::byte* out, int64_t out_stride, std::byte* scratch);
-size_t nearest_scratch_bytes(const Resize& resize);  // resize_scratch_bytes is this where it is nearest
+size_t nearest_scratch_bytes(const Resize& resize);  // for nearest, resize_scratch_bytes returns this
 
-// The plain twins: same bytes, one pixel at a time.
+// The scalar twins: same bytes, one pixel at a time.
 void resize_u8_scalar(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8_t* out,
                       int64_t out_stride, std::byte* scratch);
 void resize_f32_scalar(const Resize& resize, const float* in, int64_t in_stride, float* out,

@@ -1,5 +1,5 @@
-// The plain twins of the resize kernels: whole images between the passes, one number at a time. For tests, so
-// they allocate.
+// The scalar twins of the resize kernels: whole images between the passes, one number at a time. For tests,
+// so they allocate.
 #include <cstring>
 #include <vector>
 

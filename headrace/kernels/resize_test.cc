@@ -187,7 +187,7 @@ TEST(Resize, SameSizeCopies) {
 }
 
 TEST(Resize, WithoutAntialiasOnlyTheNearestTwoPixelsCount) {
-  // The centre of the only output pixel lies between the third and the fourth of six pixels.
+  // The centre of the only output pixel is between the third and the fourth of six pixels.
   const std::vector<uint8_t> in{255, 255, 10, 30, 255, 255};
   EXPECT_EQ(resized({1, 6, 1, 1, 1, Interpolation::bilinear, false}, in), std::vector<uint8_t>{20});
 }

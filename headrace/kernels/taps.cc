@@ -21,7 +21,7 @@ double bicubic(double x) {
   return 0.0;
 }
 
-// sin(pi * x). Ours, because the last bit of the library's depends on the machine.
+// sin(pi * x). Our own, because the last bit of the library's depends on the machine.
 double sin_pi(double x) {
   constexpr double pi = 3.14159265358979323846;
   constexpr auto kSeries = [] {  // of sin(a) / a in powers of a * a

@@ -1,5 +1,5 @@
-// The windows and weights of one axis of a resize: which input pixels an output pixel is made of, and how
-// much of each.
+// The windows and weights of one axis of a resize: which input pixels an output pixel is made of, and their
+// weights.
 //
 // For the kernels that resize. The arithmetic is Pillow's (double, in its order of operations), so that the
 // fixed-point weights are Pillow's too. Memory is the caller's; free functions, any thread.
@@ -11,8 +11,8 @@ namespace headrace::kernels {
 
 enum class Interpolation : uint8_t { bilinear, bicubic, nearest, lanczos, box };
 
-// The filter: its value at x, for images that do not shrink, and beyond which |x| that is zero. REQUIRES: not
-// nearest.
+// The filter: its value at x, for images that do not shrink, and the |x| beyond which it is zero. REQUIRES:
+// not nearest.
 double filter_value(Interpolation interpolation, double x);
 double filter_support(Interpolation interpolation);
 

@@ -1,4 +1,4 @@
-// Choose the SIMD target that the kernels run with: for tests, which try each in turn, and for benchmarks.
+// Chooses the SIMD target that the kernels run with: for tests, which try each of them, and for benchmarks.
 //
 // Not for production: the choice is global, and must not change while kernels run in other threads.
 #pragma once
@@ -9,8 +9,8 @@
 namespace headrace::kernels {
 
 std::vector<std::string>
-simd_targets();  // what this build holds and this CPU runs, best first: "AVX2", "SSE4" ...
-void force_simd_target(std::string_view target);  // one of them; an empty name goes back to the best
+simd_targets();  // supported by this build and this CPU, best first: "AVX2", "SSE4" ...
+void force_simd_target(std::string_view target);  // one of them; an empty name selects the best again
 std::string_view simd_target();                   // the one in use
 
 // Call `f(name)` once with each target forced.

@@ -1,4 +1,4 @@
-// Vectors of 16-bit numbers that work on blocks of 8 x 8, and their transposing, for every SIMD target.
+// Vectors of 16-bit numbers that work on blocks of 8 x 8, and their transposition, for every SIMD target.
 // Include after hwy/highway.h.
 //
 // Not `#pragma once`: hwy/foreach_target.h includes it once for each target.
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
 
-// One block in 128 bits, or two in 256: what works on blocks stays within 128-bit blocks of a vector.
+// One block in 128 bits, or two in 256: operations on blocks stay within 128-bit blocks of a vector.
 #if HWY_HAVE_SCALABLE
 using D16 = hwy::HWY_NAMESPACE::CappedTag<int16_t, 8>;
 #else

@@ -10,8 +10,8 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-// Each pixel waits for the one before, so a vector is one pixel of three or four bytes. The last one is left
-// to the scalar twin: of three bytes four are read and written.
+// Each pixel depends on the one before, so a vector is one pixel of three or four bytes. The last one is left
+// to the scalar twin: for three bytes four are read and written.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {

@@ -15,7 +15,7 @@ using Bytes = std::vector<uint8_t>;
 constexpr RowFilter kAll[] = {RowFilter::none, RowFilter::sub, RowFilter::up, RowFilter::average,
                               RowFilter::paeth};
 
-// The other way, as the specification defines it.
+// Filters a row, as the specification defines it.
 Bytes filtered(RowFilter filter, const Bytes& row, const Bytes& above, size_t pixel) {
   Bytes out;
   for (size_t i = 0; i < row.size(); ++i) {

@@ -10,7 +10,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-// The SIMD form leaves off where less than a vector is left to read; the scalar twin does the rest.
+// The SIMD form stops where less than a vector is left to read; the scalar twin does the rest.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {

@@ -1,4 +1,4 @@
-// Taking the stuffing out of entropy-coded JPEG data: for codecs/jpeg/entropy.cc. Free functions on borrowed
+// Removes the stuffing from entropy-coded JPEG data: for codecs/jpeg/entropy.cc. Free functions on borrowed
 // memory, any thread.
 #pragma once
 #include <cstddef>

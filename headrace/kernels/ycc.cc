@@ -20,7 +20,7 @@ inline constexpr int kHalf = 32768;
 }  // namespace headrace::kernels
 #endif
 
-// The SIMD forms answer how many samples they did; the scalar twins do the rest.
+// The SIMD forms return how many samples they did; the scalar twins do the rest.
 HWY_BEFORE_NAMESPACE();
 namespace headrace::kernels {
 namespace HWY_NAMESPACE {
@@ -41,7 +41,8 @@ using V16 = hn::Vec<D16>;
 HWY_INLINE V16 load(const uint8_t* from) { return hn::PromoteTo(D16(), hn::LoadU(D8(), from)); }
 HWY_INLINE V16 times3(V16 v) { return hn::Add(hn::Add(v, v), v); }
 
-// Samples 1 … width - 2, those with two neighbours: the first that is left to do. `sum(i)` loads from i on.
+// Samples 1 … width - 2, those with two neighbours; returns the first that is left to do. `sum(i)` loads from
+// i on.
 template <int kShift, class Sum>
 HWY_INLINE int64_t inner(int64_t width, int bias_even, int bias_odd, uint8_t* out, Sum sum) {
   const D16 d;
@@ -102,7 +103,7 @@ HWY_INLINE Pixels convert(const uint8_t* y, const uint8_t* cb, const uint8_t* cr
   return {hn::DemoteTo(D8(), r), hn::DemoteTo(D8(), g), hn::DemoteTo(D8(), b)};
 }
 
-// Two halves at a time, so that whole vectors are woven; the last ones overlap those before.
+// Two halves at a time, so that whole vectors are interleaved; the last ones overlap those before.
 int64_t ycc_to_rgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, int64_t count, uint8_t* rgb) {
   const hn::ScalableTag<uint8_t> d;
   const auto half = static_cast<int64_t>(hn::Lanes(D8()));
@@ -132,7 +133,7 @@ HWY_EXPORT(ycc_to_rgb);
 
 uint8_t clamped(int v) { return static_cast<uint8_t>(std::clamp(v, 0, 255)); }
 
-// The first sample and those from `first` on. `sum(i)` is what stands in column i.
+// The first sample and those from `first` on. `sum(i)` is the value of column i.
 template <int kShift, class Sum>
 void stretch(int64_t first, int64_t width, int bias_even, int bias_odd, uint8_t* out, Sum sum) {
   const auto blend = [&](int64_t i, int64_t neighbour, int bias) {

@@ -1,8 +1,7 @@
 // The last steps of JPEG decoding in libjpeg's integers: chroma to full resolution ("fancy" upsampling, a
 // triangle filter) and YCbCr to RGB.
 //
-// Free functions on borrowed memory, any thread; `out` overlaps no input. Each SIMD kernel has its scalar
-// twin beside it.
+// Free functions on borrowed memory, any thread; `out` overlaps no input. Each SIMD kernel has a scalar twin.
 #pragma once
 #include <cstdint>
 

@@ -11,7 +11,8 @@ namespace {
 struct Absolute {
   static constexpr std::string_view name = "absolute";
   static constexpr std::string_view doc =
-      "Give the absolute value of every element, in its dtype: the lowest signed integer stays itself, as in "
+      "Return the absolute value of every element, in its dtype. The lowest signed integer stays itself, as "
+      "in "
       "NumPy.";
   static constexpr std::tuple<> fields{};
   static constexpr std::array inputs{std::string_view("x")};

@@ -1,8 +1,8 @@
-// What rejection_resample draws: whether a sample of some class is kept, so that the classes of those that
-// are kept come as often as they should.
+// The draw of rejection_resample: whether to keep a sample of some class, so that the kept classes have the
+// wanted shares.
 //
-// With p[i] the share of class i in what comes and t[i] the share that is wanted, class i is kept with the
-// probability (t[i] / p[i]) / max(t / p): the most that gives these shares.
+// Where p[i] is the share of class i in the input and t[i] the wanted share, class i is kept with probability
+// (t[i] / p[i]) / max(t / p): the highest that gives these shares.
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -13,25 +13,25 @@ namespace headrace {
 namespace {
 
 Status check_shares(std::string_view name, std::span<const double> shares) {
-  if (shares.empty()) return invalid(std::string(name) + " wants a share for each class, got none");
+  if (shares.empty()) return invalid(std::string(name) + ": expected a share for each class, got none");
   for (const double share : shares)
     if (!std::isfinite(share) || share < 0)
-      return invalid(std::string(name) + " wants shares of at least 0, got " + std::to_string(share));
+      return invalid(std::string(name) + ": shares must be at least 0, got " + std::to_string(share));
   if (std::ranges::all_of(shares, [](double share) { return share == 0; }))
-    return invalid(std::string(name) + " wants a share above 0, got none");
+    return invalid(std::string(name) + ": expected a share above 0, got none");
   return {};
 }
 
 Status check_seed(int64_t seed) {
   if (seed >= 0 && seed < int64_t{1} << 31) return {};
-  return invalid("seed wants a number from 0 to 2**31 - 1, got " + std::to_string(seed));
+  return invalid("seed must be from 0 to 2**31 - 1, got " + std::to_string(seed));
 }
 
 Status check_label(const TensorSpec& label) {
   if (!is_text(label.dtype) && !is_float(label.dtype) && label.dtype != DType::boolean &&
       label.shape.rank() == 0)
     return {};
-  return invalid("wants a class, one whole number, got " + label.text());
+  return invalid("expected a class (one integer), got " + label.text());
 }
 
 Result<size_t> class_of(const View& label, size_t num_classes) {
@@ -40,10 +40,10 @@ Result<size_t> class_of(const View& label, size_t num_classes) {
       const T value = *label.as<T>();
       if (std::cmp_greater_equal(value, 0) && std::cmp_less(value, num_classes))
         return static_cast<size_t>(value);
-      return invalid("wants a class from 0 to " + std::to_string(num_classes - 1) + ", got " +
+      return invalid("expected a class from 0 to " + std::to_string(num_classes - 1) + ", got " +
                      std::to_string(value));
     }
-    return internal_error("wants a class that infer took");
+    return internal_error("expected a class that infer accepted");
   });
 }
 
@@ -62,14 +62,14 @@ bool is_kept(const Key& key, int64_t seed, double rate) {
 struct AcceptClass {
   static constexpr std::string_view name = "accept_class";
   static constexpr std::string_view doc =
-      "Draw whether to keep a sample of a class, so that the classes of what is kept come in the shares "
+      "Draw whether to keep a sample of a class, so that kept samples have the class shares "
       "`target`.";
   std::vector<double> target, initial;
   int64_t seed = 0;
   static constexpr std::tuple fields{
-      Field{"target", &AcceptClass::target, "Share of each class that is wanted; any sum."},
-      Field{"initial", &AcceptClass::initial, "Share of each class in what comes; any sum."},
-      Field{"seed", &AcceptClass::seed, "Names the draws, beside the pipeline's own seed."}};
+      Field{"target", &AcceptClass::target, "Wanted share of each class; any sum."},
+      Field{"initial", &AcceptClass::initial, "Share of each class in the input; any sum."},
+      Field{"seed", &AcceptClass::seed, "Selects the draws, together with the pipeline's seed."}};
   static constexpr std::array inputs{std::string_view("label")};
   static constexpr std::array required{std::string_view("target"), std::string_view("initial")};
   static constexpr bool random = true;
@@ -78,12 +78,12 @@ struct AcceptClass {
     HEADRACE_TRY(check_shares("target", target));
     HEADRACE_TRY(check_shares("initial", initial));
     if (initial.size() != target.size())
-      return invalid("initial wants as many classes as target, " + std::to_string(target.size()) + ", got " +
-                     std::to_string(initial.size()));
+      return invalid("initial must have as many classes as target, " + std::to_string(target.size()) +
+                     ", got " + std::to_string(initial.size()));
     for (size_t i = 0; i < target.size(); ++i)
       if (target[i] > 0 && initial[i] == 0)
-        return invalid("initial wants a share above 0 of class " + std::to_string(i) +
-                       ", which target wants");
+        return invalid("initial must have a share above 0 for class " + std::to_string(i) +
+                       ", which has one in target");
     return check_seed(seed);
   }
   Result<TensorSpec> infer(const TensorSpec& in) const {
@@ -100,13 +100,13 @@ struct AcceptClass {
 struct AcceptCountedClass {
   static constexpr std::string_view name = "accept_counted_class";
   static constexpr std::string_view doc =
-      "Draw whether to keep a sample of a class, as accept_class does, where `counts` says how often each "
-      "class came.";
+      "Draw whether to keep a sample of a class, as accept_class does, where `counts` is how often each "
+      "class occurred so far.";
   std::vector<double> target;
   int64_t seed = 0;
   static constexpr std::tuple fields{
-      Field{"target", &AcceptCountedClass::target, "Share of each class that is wanted; any sum."},
-      Field{"seed", &AcceptCountedClass::seed, "Names the draws, beside the pipeline's own seed."}};
+      Field{"target", &AcceptCountedClass::target, "Wanted share of each class; any sum."},
+      Field{"seed", &AcceptCountedClass::seed, "Selects the draws, together with the pipeline's seed."}};
   static constexpr std::array inputs{std::string_view("label"), std::string_view("counts")};
   static constexpr std::array required{std::string_view("target")};
   static constexpr bool random = true;
@@ -119,14 +119,14 @@ struct AcceptCountedClass {
     HEADRACE_TRY(check_label(in[0]));
     const TensorSpec wanted{DType::i64, {static_cast<int64_t>(target.size())}};
     if (!wanted.admits(in[1]))
-      return invalid("wants a count for each class, " + wanted.text() + ", got " + in[1].text());
+      return invalid("expected a count for each class, " + wanted.text() + ", got " + in[1].text());
     return std::vector<TensorSpec>{{DType::boolean, {}}};
   }
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
     HEADRACE_ASSIGN(const size_t of, class_of(in[0], target.size()));
     const auto* counts = in[1].as<int64_t>();
     for (size_t i = 0; i < target.size(); ++i)
-      if (counts[i] < 1) return invalid("wants counts of at least 1, got " + std::to_string(counts[i]));
+      if (counts[i] < 1) return invalid("counts must be at least 1, got " + std::to_string(counts[i]));
     *out[0].as<bool>() = is_kept(key, seed, rate(target, counts, of));
     return {};
   }

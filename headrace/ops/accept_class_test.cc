@@ -37,22 +37,22 @@ TEST(AcceptClass, SharesAndClassesAreChecked) {
     const char* error;
   };
   for (const auto& [params, label, error] : {
-           Case{R"({"target":[1,1],"initial":[1,1]})", 2, "wants a class from 0 to 1, got 2"},
-           Case{R"({"target":[1,1],"initial":[1,1]})", -1, "wants a class from 0 to 1, got -1"},
-           Case{R"({"target":[1,1],"initial":[1]})", 0, "initial wants as many classes as target, 2, got 1"},
+           Case{R"({"target":[1,1],"initial":[1,1]})", 2, "expected a class from 0 to 1, got 2"},
+           Case{R"({"target":[1,1],"initial":[1,1]})", -1, "expected a class from 0 to 1, got -1"},
+           Case{R"({"target":[1,1],"initial":[1]})", 0,
+                "initial must have as many classes as target, 2, got 1"},
            Case{R"({"target":[1,1],"initial":[1,0]})", 0,
-                "initial wants a share above 0 of class 1, which target wants"},
+                "initial must have a share above 0 for class 1, which has one in target"},
            Case{R"({"target":[1,-1],"initial":[1,1]})", 0,
-                "target wants shares of at least 0, got -1.000000"},
-           Case{R"({"target":[0,0],"initial":[1,1]})", 0, "target wants a share above 0, got none"},
-           Case{R"({"target":[1],"initial":[1],"seed":-1})", 0,
-                "seed wants a number from 0 to 2**31 - 1, got -1"},
+                "target: shares must be at least 0, got -1.000000"},
+           Case{R"({"target":[0,0],"initial":[1,1]})", 0, "target: expected a share above 0, got none"},
+           Case{R"({"target":[1],"initial":[1],"seed":-1})", 0, "seed must be from 0 to 2**31 - 1, got -1"},
        })
     EXPECT_EQ(accepted(params, label), std::string("accept_class: ") + error);
   const double label = 0;
   const View in{DType::f64, {}, reinterpret_cast<const std::byte*>(&label)};
   EXPECT_EQ(call("accept_class", R"({"target":[1],"initial":[1]})", in, in.spec()),
-            "accept_class: wants a class, one whole number, got f64 ()");
+            "accept_class: expected a class (one integer), got float64 ()");
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
-// The four operations, division to whole numbers and its remainder, on a tensor and a number and on two
-// tensors. One file, because they are one loop with several bodies.
+// The four operations, floor division and its remainder, on a tensor and a number and on two tensors. One
+// file, because they share one loop with different bodies.
 //
-// Types, as NumPy 2 has them for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its
-// own with an integer and becomes f32 with a float; division of integers is true division, in f32. Integers
-// wrap around. The number is taken in the dtype of the result: 0.1 beside f16 is the f16 nearest to it.
+// Types follow NumPy 2 for Python numbers: a float tensor keeps its dtype; an integer tensor keeps its own
+// with an integer and becomes float32 with a float; division of integers is true division, in float32.
+// Integers wrap around. The number is converted to the dtype of the result: 0.1 next to float16 is the
+// nearest float16.
 //
-// floor_divide and remainder are Python's and NumPy's: down to the next whole number, and what is left has
-// the sign of the divisor. Integers keep their dtype; by an element 0 both are 0, as in NumPy.
+// floor_divide and remainder are those of Python and NumPy: the quotient is rounded down, and the remainder
+// has the sign of the divisor. Integers keep their dtype; for a divisor element of 0 both are 0, as in NumPy.
 #include <cmath>
 #include <concepts>
 #include <type_traits>
@@ -27,7 +28,7 @@ template <class T, class F> T wrapping(T a, T b, F f) {
   }
 }
 
-// The number first.
+// With the number as the first operand.
 template <class Operation> struct Swapped {
   static constexpr bool divides = Operation::divides;
   template <class T> static T apply(T x, T y) { return Operation::apply(y, x); }
@@ -67,12 +68,12 @@ struct Multiply {
 struct Divide {
   static constexpr std::string_view name = "divide",
                                     doc =
-                                        "Divide every element by a number; integers become f32, those of "
-                                        "more than 16 bits f64.";
+                                        "Divide every element by a number; integers become float32, those of "
+                                        "more than 16 bits float64.";
   static constexpr std::string_view name_of_two = "divide_fields",
                                     doc_of_two =
-                                        "Divide the first tensor by the second; integers become f32, those "
-                                        "of more than 16 bits f64.";
+                                        "Divide the first tensor by the second; integers become float32, "
+                                        "those of more than 16 bits float64.";
   static constexpr bool divides = true;
   template <class T> static T apply(T x, T y) { return x / y; }
 };
@@ -81,14 +82,15 @@ struct DivideInto : Swapped<Divide> {
                                     doc = "Divide a number by every element: value / x.";
 };
 
-// Rounded down: where the signs differ and something is left, one less than towards zero.
+// Rounded down: where the signs differ and there is a remainder, one less than rounding towards zero.
 template <class T> struct Floored {
   T quotient, remainder;
 };
 template <std::integral T> Floored<T> floored(T x, T y) {
   if (y == 0) return {0, 0};
   if constexpr (std::signed_integral<T>) {
-    if (y == -1) return {wrapping(T{0}, x, [](auto a, auto b) { return a - b; }), 0};  // of the lowest, too
+    if (y == -1)
+      return {wrapping(T{0}, x, [](auto a, auto b) { return a - b; }), 0};  // also for the lowest value
     const T left = static_cast<T>(x % y);
     const bool below = left != 0 && (left < 0) != (y < 0);
     return {static_cast<T>(x / y - below), static_cast<T>(below ? left + y : left)};
@@ -112,37 +114,38 @@ template <std::floating_point T> Floored<T> floored(T x, T y) {
 
 struct FloorDivide {
   static constexpr std::string_view name = "floor_divide",
-                                    doc = "Divide every element by a number, down to the next whole number.";
+                                    doc = "Divide every element by a number and round down.";
   static constexpr std::string_view name_of_two = "floor_divide_fields",
                                     doc_of_two =
-                                        "Divide the first tensor by the second, down to the next whole "
-                                        "number; integers by 0 are 0.";
+                                        "Divide the first tensor by the second and round down; integers "
+                                        "divided by 0 give 0.";
   static constexpr bool divides = false, refuses_zero = true;
   template <class T> static T apply(T x, T y) { return floored(x, y).quotient; }
 };
 struct FloorDivideInto : Swapped<FloorDivide> {
   static constexpr std::string_view name = "floor_divide_into",
                                     doc =
-                                        "Divide a number by every element, down to the next whole number: "
-                                        "value // x; integers by 0 are 0.";
+                                        "Divide a number by every element and round down: value // x; "
+                                        "integers divided by 0 give 0.";
 };
 struct Remainder {
   static constexpr std::string_view name = "remainder",
                                     doc =
-                                        "What division of every element by a number to whole numbers "
-                                        "leaves, with the number's sign: x % value.";
-  static constexpr std::string_view name_of_two = "remainder_fields",
-                                    doc_of_two =
-                                        "What division of the first tensor by the second to whole numbers "
-                                        "leaves, with the sign of the second; of integers by 0 it is 0.";
+                                        "Return the remainder of the floor division of every element by a "
+                                        "number, with the number's sign: x % value.";
+  static constexpr std::string_view
+      name_of_two = "remainder_fields",
+      doc_of_two =
+          "Return the remainder of the floor division of the first tensor by the "
+          "second, with the second's sign; for integers divided by 0 it is 0.";
   static constexpr bool divides = false, refuses_zero = true;
   template <class T> static T apply(T x, T y) { return floored(x, y).remainder; }
 };
 struct RemainderOf : Swapped<Remainder> {
   static constexpr std::string_view name = "remainder_of",
                                     doc =
-                                        "What division of a number by every element to whole numbers "
-                                        "leaves: value % x; of integers by 0 it is 0.";
+                                        "Return the remainder of the floor division of a number by every "
+                                        "element: value % x; for integers divided by 0 it is 0.";
 };
 
 // Calls f.operator()<In, Out>() for an input dtype and an output dtype that is the same or float_of() it.
@@ -173,7 +176,7 @@ template <class Operation> struct WithNumber {
     if (is_float(in.dtype)) return in;
     if (Operation::divides || !value.is_integer) return TensorSpec{float_of(in.dtype), in.shape};
     if constexpr (requires { Operation::refuses_zero; })
-      if (value.integer == 0) return invalid("wants another number than 0 for integers");
+      if (value.integer == 0) return invalid("value must not be 0 for integers");
     if (!fits(value, in.dtype))
       return invalid("value " + number_text(value) + " does not fit into " +
                      std::string(dtype_name(in.dtype)));

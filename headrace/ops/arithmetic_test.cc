@@ -12,7 +12,7 @@ template <class T> View view_of(const std::vector<T>& values, DType dtype) {
   return {dtype, {static_cast<int64_t>(values.size())}, reinterpret_cast<const std::byte*>(values.data())};
 }
 
-// The dtype and the elements that `op` answers, elements as Out.
+// The dtype and the elements that `op` returns, elements as Out.
 template <class Out> std::vector<Out> run(const OpPtr& op, std::span<const View> in, DType wanted) {
   std::vector<TensorSpec> specs;
   for (const View& view : in) specs.push_back(view.spec());
@@ -109,7 +109,7 @@ TEST(Arithmetic, WholeDivisionGoesDownAndWhatIsLeftHasTheDivisorsSign) {
   EXPECT_EQ(run<double>(with_number("floor_divide", 2), floats, DType::f64), (std::vector<double>{-1, 0, 2}));
   EXPECT_EQ(run<double>(with_number("remainder", 2), floats, DType::f64), (std::vector<double>{1.5, 0, 1.5}));
   EXPECT_EQ(with_number("remainder", 0)->infer(std::vector<TensorSpec>{{DType::i8, {3}}}).status().text(),
-            "remainder: wants another number than 0 for integers");
+            "remainder: value must not be 0 for integers");
 }
 
 TEST(Arithmetic, TwoFieldsOfEqualShapesOrOneScalar) {
@@ -128,13 +128,13 @@ TEST(Arithmetic, RefusalsSayWhatWasWanted) {
   const auto refusal = [](const OpPtr& op, std::vector<TensorSpec> in) {
     return std::string(op->infer(in).status().text());
   };
-  EXPECT_EQ(refusal(with_number("add", 300), {{DType::u8, {3}}}), "add: value 300 does not fit into u8");
-  EXPECT_EQ(refusal(with_number("add", 1), {{DType::str, {3}}}), "add: wants numbers, got str");
+  EXPECT_EQ(refusal(with_number("add", 300), {{DType::u8, {3}}}), "add: value 300 does not fit into uint8");
+  EXPECT_EQ(refusal(with_number("add", 1), {{DType::str, {3}}}), "add: expected numbers, got str");
   EXPECT_EQ(refusal(*make_op("add_fields", {}), {{DType::f32, {3}}, {DType::f32, {4}}}),
-            "add_fields: wants equal shapes, or a scalar, got f32 (3) and f32 (4)");
+            "add_fields: expected equal shapes or a scalar, got float32 (3) and float32 (4)");
   EXPECT_EQ(refusal(*make_op("add_fields", {}), {{DType::f32, {3}}, {DType::u8, {3}}}),
-            "add_fields: wants two tensors of one dtype (cast one of them), got f32 (3) and u8 (3)");
-  EXPECT_EQ(make_op("add", Value()).status().text(), "add: wants the parameter 'value' (The number.)");
+            "add_fields: expected two tensors of one dtype, got float32 (3) and uint8 (3); cast one of them");
+  EXPECT_EQ(make_op("add", Value()).status().text(), "add: the parameter 'value' is missing (The number.)");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Value layout_to_value(const FieldLayout& layout) {
   Value::List dims;
   for (const Dim& dim : layout.shape)
     dims.push_back(!dim.name.empty() ? Value(dim.name) : dim.size == kAny ? Value() : Value(dim.size));
-  return Value::List{dtype_name(layout.dtype), std::move(dims)};
+  return Value::List{short_name(layout.dtype), std::move(dims)};
 }
 
 Value layouts_to_value(const std::vector<FieldLayout>& layouts) {
@@ -44,7 +44,7 @@ std::string specs_text(std::span<const TensorSpec> specs) {
   return out.empty() ? "none" : out;
 }
 
-// Parameters that every C function has; what it does with its fields is the matter of the two below.
+// Parameters that every C function has; how its fields are handled is up to the two classes below.
 class CFunctionOp : public AnyOp {
  public:
   explicit CFunctionOp(CFunction function) : function_(std::move(function)) {}
@@ -67,7 +67,7 @@ class CFunctionOp : public AnyOp {
   Status refused(std::string text) const { return invalid(function_.name + ": " + std::move(text)); }
   Status check_count(std::span<const TensorSpec> in) const {
     if (in.size() == function_.inputs.size()) return {};
-    return refused("wants as many fields as (" + layouts_text(function_.inputs) + ") has, got " +
+    return refused("expected the fields (" + layouts_text(function_.inputs) + "), got " +
                    std::to_string(in.size()) + " (" + specs_text(in) + ")");
   }
   CFunction function_;
@@ -83,9 +83,9 @@ class OfElements final : public CFunctionOp {
     HEADRACE_TRY(check_count(in));
     for (size_t i = 0; i < in.size(); ++i)
       if (in[i].dtype != signature_.arguments[i])
-        return refused("argument " + std::to_string(i) + " of " + signature_.text() + " wants " +
+        return refused("argument " + std::to_string(i) + " of " + signature_.text() + ": expected " +
                        std::string(dtype_name(signature_.arguments[i])) + ", got " + in[i].text() +
-                       "; cast changes a dtype");
+                       "; convert it with cast");
     Shape shape;
     for (const TensorSpec& spec : in) HEADRACE_TRY(join(shape, spec.shape, in));
     return std::vector<TensorSpec>{{signature_.result, shape}};
@@ -97,13 +97,13 @@ class OfElements final : public CFunctionOp {
   Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const override {
     HEADRACE_ASSIGN(const Shape shape, shape_of(in));
     if (!(shape == out[0].shape))
-      return refused("wants fields of " + out[0].shape.text() + ", got " + shape.text());
+      return refused("expected fields of " + out[0].shape.text() + ", got " + shape.text());
     call_each(function_.code, signature_, in, out[0]);
     return {};
   }
 
  private:
-  // Shapes are the same, or (): that one number is repeated.
+  // The shapes are equal or (), which is repeated.
   Status join(Shape& all, const Shape& one, std::span<const TensorSpec> in) const {
     if (one.rank() == 0) return {};
     if (all.rank() == 0) {
@@ -115,7 +115,7 @@ class OfElements final : public CFunctionOp {
       if (all[d] == kAny) all.set(d, one[d]);
       same = one[d] == kAny || all[d] == one[d];
     }
-    return same ? Status() : refused("wants fields of one shape, or single numbers, got " + specs_text(in));
+    return same ? Status() : refused("expected fields of one shape, or scalars, got " + specs_text(in));
   }
   Result<Shape> shape_of(std::span<const View> in) const {
     Shape shape;
@@ -128,7 +128,7 @@ class OfElements final : public CFunctionOp {
     if (std::ranges::all_of(in, fits)) return shape;
     std::vector<TensorSpec> specs;
     for (const View& view : in) specs.push_back(view.spec());
-    return refused("wants fields of one shape, or single numbers, got " + specs_text(specs));
+    return refused("expected fields of one shape, or scalars, got " + specs_text(specs));
   }
 
   NativeSignature signature_;
@@ -166,7 +166,7 @@ class OfArrays final : public CFunctionOp {
     for (size_t i = 0; i < out.size(); ++i) {
       const Shape wanted = with_sizes(outputs_[i], sizes);
       if (!(wanted == out[i].shape))
-        return refused("output " + std::to_string(i) + " wants " + out[i].shape.text() + ", got " +
+        return refused("output " + std::to_string(i) + ": expected " + out[i].shape.text() + ", got " +
                        wanted.text());
       outputs[i] = out[i].data;
       if (out[i].size_bytes() > 0) std::memset(out[i].data, 0, out[i].size_bytes());
@@ -175,7 +175,7 @@ class OfArrays final : public CFunctionOp {
     const auto call = reinterpret_cast<headrace_function>(function_.code);
     const int code = call(inputs.data(), shapes.data(), outputs.data(),
                           function_.random ? drawn.data() : nullptr, function_.user);
-    if (code != 0) return refused("the C function answered " + std::to_string(code) + ", which is not 0");
+    if (code != 0) return refused("the C function returned " + std::to_string(code) + ", which is not 0");
     for (const MutView& view : out)
       if (view.dtype == DType::boolean) make_bools(view);
     return {};
@@ -203,7 +203,7 @@ class OfArrays final : public CFunctionOp {
     return out;
   }
 
-  // What input `i` says of the named dimensions; a dimension that is kAny says nothing.
+  // Sets the named dimensions that input `i` fixes; a dimension of kAny fixes nothing.
   Status learn(size_t i, DType dtype, const Shape& shape, Sizes& sizes) const {
     const Shape& wanted = inputs_[i];
     bool fits = dtype == function_.inputs[i].dtype && shape.rank() == wanted.rank();
@@ -215,13 +215,13 @@ class OfArrays final : public CFunctionOp {
       }
       int64_t& size = sizes[place_of(wanted[d])];
       if (size != kAny && size != shape[d])
-        return refused("input " + std::to_string(i) + " wants " + function_.inputs[i].text() + " where " +
+        return refused("input " + std::to_string(i) + ": expected " + function_.inputs[i].text() + " where " +
                        names_[place_of(wanted[d])] + " is " + std::to_string(size) + ", got " +
                        TensorSpec{dtype, shape}.text());
       size = shape[d];
     }
     if (fits) return {};
-    return refused("input " + std::to_string(i) + " wants " + function_.inputs[i].text() + ", got " +
+    return refused("input " + std::to_string(i) + ": expected " + function_.inputs[i].text() + ", got " +
                    TensorSpec{dtype, shape}.text());
   }
   Result<Sizes> sizes_of(std::span<const View> in) const {
@@ -231,7 +231,7 @@ class OfArrays final : public CFunctionOp {
     return sizes;
   }
 
-  // What a Python function's generator has for its key, so that both draw the same.
+  // The key that a Python function's generator gets, so that both draw the same numbers.
   static std::array<uint64_t, 2> key_words(const Key& key) {
     const auto word = [&](uint32_t draw) { return key.bits(draw) | uint64_t{key.bits(draw + 1)} << 32; };
     return {word(0), word(2)};
@@ -248,13 +248,13 @@ class OfArrays final : public CFunctionOp {
 
 Status check_layout(const FieldLayout& layout) {
   if (layout.shape.size() > static_cast<size_t>(kMaxRank))
-    return invalid("wants at most 8 dimensions, got " + layout.text());
+    return invalid("expected at most 8 dimensions, got " + layout.text());
   for (const Dim& dim : layout.shape)
-    if (dim.size < kAny) return invalid("wants sizes of at least 0, got " + layout.text());
+    if (dim.size < kAny) return invalid("sizes must be at least 0, got " + layout.text());
   return {};
 }
 
-// The names that dimensions of inputs have; an error where an output's are others.
+// The names of the inputs' dimensions; an error where an output has others.
 Result<Names> names_in(const CFunction& function) {
   Names names;
   for (const FieldLayout& input : function.inputs) {
@@ -264,18 +264,18 @@ Result<Names> names_in(const CFunction& function) {
   }
   for (const FieldLayout& output : function.outputs) {
     HEADRACE_TRY(check_layout(output));
-    if (is_text(output.dtype)) return invalid("an output wants numbers or bool, got " + output.text());
+    if (is_text(output.dtype)) return invalid("an output must be numbers or bool, got " + output.text());
     for (const Dim& dim : output.shape) {
       const bool known =
           dim.name.empty() ? dim.size != kAny : std::ranges::find(names, dim.name) != names.end();
       if (!known)
-        return invalid("dimensions of an output want sizes, or names of dimensions of inputs, got " +
+        return invalid("dimensions of an output must be sizes or names of input dimensions, got " +
                        output.text());
     }
   }
   const size_t most = std::max({names.size(), function.inputs.size(), function.outputs.size()});
   if (function.inputs.empty() || function.outputs.empty() || most > kMostFields)
-    return invalid("wants 1 to " + std::to_string(kMostFields) + " inputs and as many outputs, got " +
+    return invalid("expected 1 to " + std::to_string(kMostFields) + " inputs and as many outputs, got " +
                    std::to_string(function.inputs.size()) + " and " +
                    std::to_string(function.outputs.size()) + ", with " + std::to_string(names.size()) +
                    " names of dimensions");
@@ -283,10 +283,10 @@ Result<Names> names_in(const CFunction& function) {
 }
 
 Status check_elements(const CFunction& function) {
-  if (function.outputs.size() != 1) return invalid("wants one result");
+  if (function.outputs.size() != 1) return invalid("expected one result");
   for (const FieldLayout& input : function.inputs)
-    if (!input.shape.empty()) return invalid("wants numbers, which have no shape, got " + input.text());
-  if (function.random) return invalid("a function of numbers has no place for a key");
+    if (!input.shape.empty()) return invalid("expected scalars, got " + input.text());
+  if (function.random) return invalid("a function of scalars cannot take a key");
   return check_native(signature_of(function));
 }
 
@@ -311,7 +311,7 @@ CFunction c_function(std::string name, headrace_function function, std::vector<F
 
 Result<OpPtr> c_function_op(CFunction function) {
   const std::string before = function.name + ": ";
-  if (!function.code) return invalid(before + "wants the address of a function, got 0");
+  if (!function.code) return invalid(before + "expected the address of a function, got 0");
   if (function.by_element) {
     HEADRACE_TRY(check_elements(function).before(before));
     return OpPtr(std::make_shared<OfElements>(std::move(function)));
@@ -328,13 +328,13 @@ const CFunction* c_function_of(const AnyOp& op) {
 
 Status check_c_function(const AnyOp& op, const Value& params) {
   const CFunction* const function = c_function_of(op);
-  if (!function) return invalid("wants a C function, got the operator " + std::string(op.name()));
+  if (!function) return invalid("expected a C function, got the operator " + std::string(op.name()));
   const Value own = op.params();
   for (const std::string_view what : {"calls", "inputs", "outputs", "random"}) {
     const Value *wanted = params.find(what), *given = own.find(what);
-    if (!wanted) return invalid("wants '" + std::string(what) + "' of a C function");
+    if (!wanted) return invalid("expected '" + std::string(what) + "' of a C function");
     if (!(*wanted == *given))
-      return invalid("wants a C function with " + std::string(what) + " " + wanted->dump() + ", got " +
+      return invalid("expected a C function with " + std::string(what) + " " + wanted->dump() + ", got " +
                      function->name + " with " + given->dump());
   }
   return {};

@@ -8,21 +8,21 @@ namespace {
 struct Cast {
   static constexpr std::string_view name = "cast";
   static constexpr std::string_view doc =
-      "Turn numbers into another dtype. Fractions are cut off, what does not fit becomes the nearest number "
-      "that does.";
+      "Convert numbers to another dtype. Fractions are truncated; values out of range become the nearest "
+      "number that fits.";
   DType dtype = DType::f32;
-  static constexpr std::tuple fields{Field{"dtype", &Cast::dtype, "Of the result."}};
+  static constexpr std::tuple fields{Field{"dtype", &Cast::dtype, "dtype of the result."}};
   static constexpr std::array inputs{std::string_view("data")};
   static constexpr std::array required{std::string_view("dtype")};
   static constexpr bool elementwise = true;
 
   Status check() const {
     if (!is_text(dtype)) return {};
-    return invalid("dtype wants a number's, got " + std::string(dtype_name(dtype)));
+    return invalid("dtype must be numeric, got " + std::string(dtype_name(dtype)));
   }
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
-    if (is_text(in.dtype)) return invalid("wants numbers, got " + in.text());
+    if (is_text(in.dtype)) return invalid("expected numbers, got " + in.text());
     return TensorSpec{dtype, in.shape};
   }
 

@@ -17,16 +17,16 @@ TEST(CastOp, KeepsTheShapeAndConvertsTheNumbers) {
   ASSERT_TRUE(op->run({&in, 1}, Key(), {&view, 1}, scratch).ok());
   EXPECT_EQ(out, (std::vector<uint8_t>{0, 2, 255, 7}));
   const TensorSpec spec[] = {{DType::f32, {kAny, 2}}};
-  EXPECT_EQ((*op->infer(spec))[0].text(), "u8 (?, 2)");
+  EXPECT_EQ((*op->infer(spec))[0].text(), "uint8 (?, 2)");
   EXPECT_TRUE(op->elementwise());
 }
 
 TEST(CastOp, RefusesText) {
   EXPECT_EQ(make_op("cast", *Value::parse(R"({"dtype": "str"})")).status().text(),
-            "cast: dtype wants a number's, got str");
+            "cast: dtype must be numeric, got str");
   const TensorSpec spec[] = {{DType::bytes, {kAny}}};
   EXPECT_EQ((*make_op("cast", *Value::parse(R"({"dtype": "f32"})")))->infer(spec).status().text(),
-            "cast: wants numbers, got bytes");
+            "cast: expected numbers, got bytes");
 }
 
 }  // namespace

@@ -10,11 +10,10 @@ int64_t half(int64_t rest) { return rest / 2 + (rest % 4 == 3 ? 1 : 0); }
 struct CenterCrop {
   static constexpr std::string_view name = "center_crop";
   static constexpr std::string_view doc =
-      "Cut a window of a fixed size from the middle of an image. Where the middle lies between two pixels, "
-      "the window's "
-      "corner is rounded to the even one, as in torchvision. Inputs given together, an image and its mask, "
-      "must "
-      "have one height and width.";
+      "Cut a window of a fixed size from the middle of an image. Where the middle is between two pixels, the "
+      "window's corner is rounded to the even one, as in torchvision. Inputs given together, such as an "
+      "image "
+      "and its mask, must have one height and width.";
   std::vector<int64_t> size;
   static constexpr std::tuple fields{
       Field{"size", &CenterCrop::size,

@@ -1,8 +1,7 @@
-// Comparisons of a tensor with a number and of two tensors, and logic on what they answer. All results are
-// bool.
+// Comparisons of a tensor with a number and of two tensors, and logic on the results. All results are bool.
 //
 // A float tensor sees the number in its own dtype, as in NumPy 2; an integer tensor is compared with the
-// number itself, so that u8 < 300 is true and u8 < 0.5 is what it says.
+// number itself, so that uint8 < 300 is true and uint8 < 0.5 is exact.
 #include <functional>
 
 #include "headrace/ops/number.h"
@@ -43,10 +42,10 @@ struct NotEqual : std::not_equal_to<> {
 };
 
 Status check_comparable(const TensorSpec& in) {
-  return is_text(in.dtype) ? invalid("wants numbers or bool, got " + in.text()) : Status();
+  return is_text(in.dtype) ? invalid("expected numbers or bool, got " + in.text()) : Status();
 }
 
-// Compare with a number in a type that holds every element and the number exactly, as far as there is one.
+// Compares in a type that holds every element and the number exactly, where there is one.
 template <class Comparison, class T>
 void compare_with(const T* x, size_t count, const Number& number, bool* out) {
   const auto loop = [&](auto value) {
@@ -62,7 +61,7 @@ void compare_with(const T* x, size_t count, const Number& number, bool* out) {
     loop(number.integer);
   } else if (std::in_range<T>(number.integer)) {
     loop(static_cast<T>(number.integer));
-  } else {  // beyond all values of T: any element is as good as the first
+  } else {  // beyond all values of T: any element will do
     for (size_t i = 0; i < count; ++i) out[i] = Comparison()(0, number.integer < 0 ? -1 : 1);
   }
 }
@@ -112,7 +111,7 @@ template <class Comparison> struct CompareTwo {
 };
 
 Status check_bool(const TensorSpec& in) {
-  return in.dtype == DType::boolean ? Status() : invalid("wants bool, got " + in.text());
+  return in.dtype == DType::boolean ? Status() : invalid("expected bool, got " + in.text());
 }
 
 struct And : std::logical_and<> {

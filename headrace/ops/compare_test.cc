@@ -11,7 +11,7 @@ template <class T> View view_over(const std::vector<T>& values, DType dtype) {
   return {dtype, {static_cast<int64_t>(values.size())}, reinterpret_cast<const std::byte*>(values.data())};
 }
 
-Bits run(const OpPtr& op, std::span<const View> in) {
+Bits run_compare(const OpPtr& op, std::span<const View> in) {
   std::vector<TensorSpec> specs;
   for (const View& view : in) specs.push_back(view.spec());
   const auto inferred = op->infer(specs);
@@ -27,7 +27,7 @@ Bits run(const OpPtr& op, std::span<const View> in) {
 
 template <class T> Bits compare(std::string_view name, const std::vector<T>& x, DType dtype, Value value) {
   const View in[] = {view_over(x, dtype)};
-  return run(*make_op(name, Value(Value::Object{{"value", std::move(value)}})), in);
+  return run_compare(*make_op(name, Value(Value::Object{{"value", std::move(value)}})), in);
 }
 
 TEST(Compare, EachWithAnInteger) {
@@ -59,19 +59,19 @@ TEST(Compare, AFloatTensorSeesTheNumberInItsOwnDtype) {
 TEST(Compare, TwoFields) {
   const std::vector<float> x{1, 2, 3}, y{3, 2, 1};
   const View in[] = {view_over(x, DType::f32), view_over(y, DType::f32)};
-  EXPECT_EQ(run(*make_op("less_fields", {}), in), (Bits{1, 0, 0}));
-  EXPECT_EQ(run(*make_op("equal_fields", {}), in), (Bits{0, 1, 0}));
+  EXPECT_EQ(run_compare(*make_op("less_fields", {}), in), (Bits{1, 0, 0}));
+  EXPECT_EQ(run_compare(*make_op("equal_fields", {}), in), (Bits{0, 1, 0}));
 }
 
 TEST(Compare, LogicOnBool) {
   const std::vector<uint8_t> x{0, 0, 1, 1}, y{0, 1, 0, 1};
   const View in[] = {view_over(x, DType::boolean), view_over(y, DType::boolean)};
-  EXPECT_EQ(run(*make_op("logical_and", {}), in), (Bits{0, 0, 0, 1}));
-  EXPECT_EQ(run(*make_op("logical_or", {}), in), (Bits{0, 1, 1, 1}));
-  EXPECT_EQ(run(*make_op("logical_not", {}), std::span(in, 1)), (Bits{1, 1, 0, 0}));
+  EXPECT_EQ(run_compare(*make_op("logical_and", {}), in), (Bits{0, 0, 0, 1}));
+  EXPECT_EQ(run_compare(*make_op("logical_or", {}), in), (Bits{0, 1, 1, 1}));
+  EXPECT_EQ(run_compare(*make_op("logical_not", {}), std::span(in, 1)), (Bits{1, 1, 0, 0}));
   const TensorSpec number{DType::f32, {4}};
   EXPECT_EQ((*make_op("logical_not", {}))->infer({&number, 1}).status().text(),
-            "logical_not: wants bool, got f32 (4)");
+            "logical_not: expected bool, got float32 (4)");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A field that no data is needed for: {"image": …, "weight": 1.0} in a traced function.
+// A field that needs no data: {"image": …, "weight": 1.0} in a traced function.
 #include "headrace/ops/number.h"
 #include "headrace/ops/registered.h"
 
@@ -12,13 +12,13 @@ struct Constant {
   DType dtype = DType::f32;
   static constexpr std::tuple fields{
       Field{"value", &Constant::value, "The number."},
-      Field{"dtype", &Constant::dtype, "Of the scalar; an integer type wants a number that fits into it."}};
+      Field{"dtype", &Constant::dtype,
+            "dtype of the scalar; an integer dtype must be able to hold the number."}};
   static constexpr std::array<std::string_view, 0> inputs{};
   static constexpr std::array required{std::string_view("value")};
 
   Status check() const {
-    if (is_text(dtype))
-      return invalid("dtype wants a type of numbers, got " + std::string(dtype_name(dtype)));
+    if (is_text(dtype)) return invalid("dtype must be numeric, got " + std::string(dtype_name(dtype)));
     if (is_float(dtype) || fits(value, dtype)) return {};
     return invalid("value " + number_text(value) + " does not fit into " + std::string(dtype_name(dtype)));
   }

@@ -19,7 +19,7 @@ Box centred(int64_t height, int64_t width, const CropRange& range) {
     h = round_half_even(static_cast<double>(w) / range.ratio[0]);
   else if (ratio > range.ratio[1])
     w = round_half_even(static_cast<double>(h) * range.ratio[1]);
-  h = std::clamp(h, int64_t{1}, height);  // rounding may leave the image, or leave nothing of it
+  h = std::clamp(h, int64_t{1}, height);  // rounding may exceed the image, or leave no pixel
   w = std::clamp(w, int64_t{1}, width);
   return {(height - h) / 2, (width - w) / 2, h, w};
 }

@@ -35,8 +35,8 @@ struct CropBoxes {
       Field{"size", &CropBoxes::size, "Size of each piece: one number or (height, width)."},
       Field{"interpolation", &CropBoxes::interpolation, kInterpolationDoc},
       Field{"antialias", &CropBoxes::antialias, kAntialiasDoc}};
-  // Boxes are (x_min, y_min, x_max, y_max) in pixels, the maxima not included; fractions are rounded, to even
-  // at a half.
+  // Boxes are (x_min, y_min, x_max, y_max) in pixels, the maxima exclusive; fractions are rounded, ties to
+  // even.
   static constexpr std::array inputs{std::string_view("image"), std::string_view("boxes")};
   static constexpr std::array required{std::string_view("size")};
 
@@ -62,14 +62,14 @@ struct CropBoxes {
  private:
   static Status check_inputs(const TensorSpec& image, const TensorSpec& boxes) {
     if (image.dtype != DType::u8 || image.shape.rank() != 3)
-      return invalid("wants a u8 image (H, W, C), got " + image.text());
+      return invalid("expected a uint8 image (H, W, C), got " + image.text());
     HEADRACE_TRY(check_resizable(image));
     const bool number = boxes.dtype == DType::i64 || boxes.dtype == DType::i32 || boxes.dtype == DType::f32;
     if (number && boxes.shape.rank() == 2 && (boxes.shape[1] == 4 || boxes.shape[1] == kAny)) return {};
-    return invalid("wants i64, i32 or f32 boxes (n, 4), got " + boxes.text());
+    return invalid("expected int64, int32 or float32 boxes (n, 4), got " + boxes.text());
   }
 
-  // The part of the box that lies in the image, in whole pixels.
+  // The part of the box inside the image, in whole pixels.
   static Result<Box> clip(const View& boxes, int64_t row, const Shape& image) {
     const Corners corners = read_corners(boxes, row);
     std::array<int64_t, 4> pixels{};
@@ -81,7 +81,7 @@ struct CropBoxes {
     }
     if (numbers && pixels[0] < pixels[2] && pixels[1] < pixels[3])
       return Box{pixels[1], pixels[0], pixels[3] - pixels[1], pixels[2] - pixels[0]};
-    return corrupt("wants boxes with at least one pixel inside the image " +
+    return corrupt("expected boxes with at least one pixel inside the image " +
                    Shape(image.dims().first(2)).text() + ", got box " + std::to_string(row) +
                    " (x_min, y_min, x_max, y_max) = " + Codec<Corners>::out(corners).dump());
   }

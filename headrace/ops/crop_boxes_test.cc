@@ -49,9 +49,8 @@ TEST(CropBoxes, NamesTheEmptyBox) {
   const Answer answer = crop<int64_t>(DType::i64, {0, 0, 2, 2, 6, 0, 9, 2});
   EXPECT_EQ(answer.status.code(), Code::corrupt);
   EXPECT_EQ(answer.status.text(),
-            "crop_boxes: wants boxes with at least one pixel inside the image (4, 6), got box 1 (x_min, "
-            "y_min, x_max, "
-            "y_max) = [6.0,0.0,9.0,2.0]");
+            "crop_boxes: expected boxes with at least one pixel inside the image (4, 6), got box 1 (x_min, "
+            "y_min, x_max, y_max) = [6.0,0.0,9.0,2.0]");
   EXPECT_EQ(crop<float>(DType::f32, {std::numeric_limits<float>::quiet_NaN(), 0, 2, 2}).status.code(),
             Code::corrupt);
 }
@@ -59,12 +58,13 @@ TEST(CropBoxes, NamesTheEmptyBox) {
 TEST(CropBoxes, SaysWhatItWants) {
   const OpPtr op = *make_op("crop_boxes", *Value::parse(R"({"size": [2, 3]})"));
   const TensorSpec good[] = {{DType::u8, {kAny, kAny, 3}}, {DType::i64, {kAny, 4}}};
-  EXPECT_EQ((*op->infer(good))[0].text(), "u8 (?, 2, 3, 3)");
+  EXPECT_EQ((*op->infer(good))[0].text(), "uint8 (?, 2, 3, 3)");
   const TensorSpec floats[] = {{DType::f32, {4, 4, 3}}, {DType::i64, {2, 4}}};
-  EXPECT_EQ(op->infer(floats).status().text(), "crop_boxes: wants a u8 image (H, W, C), got f32 (4, 4, 3)");
+  EXPECT_EQ(op->infer(floats).status().text(),
+            "crop_boxes: expected a uint8 image (H, W, C), got float32 (4, 4, 3)");
   const TensorSpec five[] = {{DType::u8, {4, 4, 3}}, {DType::i64, {2, 5}}};
   EXPECT_EQ(op->infer(five).status().text(),
-            "crop_boxes: wants i64, i32 or f32 boxes (n, 4), got i64 (2, 5)");
+            "crop_boxes: expected int64, int32 or float32 boxes (n, 4), got int64 (2, 5)");
 }
 
 }  // namespace

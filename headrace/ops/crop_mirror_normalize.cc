@@ -1,4 +1,4 @@
-// A composite: it has no pixels of its own, it stands for three other operators.
+// A composite: it processes no pixels itself, it expands to three other operators.
 #include "headrace/ops/registered.h"
 
 namespace headrace {
@@ -8,8 +8,7 @@ struct CropMirrorNormalize {
   static constexpr std::string_view name = "crop_mirror_normalize";
   static constexpr std::string_view doc =
       "Cut the middle out of an image, mirror it with some probability, and normalise it: center_crop, "
-      "random_flip and "
-      "normalize in one word.";
+      "random_flip and normalize in one call.";
   std::optional<std::vector<int64_t>> crop;
   float mirror = 0.0f;
   std::vector<float> mean{0.0f}, std{1.0f};
@@ -17,7 +16,7 @@ struct CropMirrorNormalize {
   std::string layout = "CHW";
   static constexpr std::tuple fields{
       Field{"crop", &CropMirrorNormalize::crop,
-            "Size of the window: one number or (height, width); None keeps all."},
+            "Size of the window: one number or (height, width); None keeps the whole image."},
       Field{"mirror", &CropMirrorNormalize::mirror, "Probability of mirroring left to right, 0 to 1."},
       Field{"mean", &CropMirrorNormalize::mean, "As in normalize."},
       Field{"std", &CropMirrorNormalize::std, "As in normalize."},
@@ -27,7 +26,7 @@ struct CropMirrorNormalize {
 
   Status check() const {
     if (mirror >= 0.0f && mirror <= 1.0f) return {};
-    return invalid("mirror wants a probability from 0 to 1, got " + std::to_string(mirror));
+    return invalid("mirror must be a probability from 0 to 1, got " + std::to_string(mirror));
   }
 
   Result<std::vector<int>> expand(Builder& builder, std::span<const int> image) const {

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// Writes down what is added; values are numbered from 1.
+// Records what is added; values are numbered from 1.
 class Recorder : public Builder {
  public:
   Result<std::vector<int>> add(std::string_view op, const Value& params,

@@ -5,8 +5,8 @@
 
 namespace headrace {
 
-// How close pixels are to a reference. Written into every plan, so that adding a faster kind changes no old
-// one.
+// How close pixels are to a reference. Written into every plan, so that adding a faster mode changes no
+// existing plan.
 enum class DecodeMatch : uint8_t { fast, exact };
 
 template <> struct EnumNames<Color> {
@@ -22,7 +22,7 @@ namespace {
 struct DecodeImage {
   static constexpr std::string_view name = "decode_image";
   static constexpr std::string_view doc =
-      "Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to u8 "
+      "Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to uint8 "
       "pixels (height, width, channels).";
   Color color = Color::rgb;
   bool exif_orientation = false;
@@ -30,36 +30,36 @@ struct DecodeImage {
   int64_t max_pixels = kMaxImagePixels;
   bool scale_in_dct = false;
   static constexpr std::tuple fields{
-      Field{"color", &DecodeImage::color,
-            "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the "
-            "file; 'index': 1 channel, the numbers that are stored, for masks of classes: the indexes of a "
-            "palette, or the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other "
-            "files are "
-            "an error then."},
+      Field{
+          "color", &DecodeImage::color,
+          "'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': the file's "
+          "channels; 'index': 1 channel, the stored numbers, for class masks: the indexes of a palette, or "
+          "the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other files are then an "
+          "error."},
       Field{"exif_orientation", &DecodeImage::exif_orientation,
-            "Turn the image upright as its EXIF tag says."},
+            "Turn the image upright by its EXIF orientation."},
       Field{"match", &DecodeImage::match,
-            "'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, but where crops, flips "
-            "and one resize follow in a pipeline, a JPEG's planes are resized before they become RGB."},
+            "'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, except that where "
+            "crops, flips "
+            "and one resize follow in a pipeline, a JPEG's planes are resized before conversion to RGB."},
       Field{"max_pixels", &DecodeImage::max_pixels, "Refuse images with more pixels than this."},
       Field{"scale_in_dct", &DecodeImage::scale_in_dct,
             "With match='fast': decode a large JPEG at 1/2, 1/4 or 1/8 of its size where the resize shrinks "
-            "it further "
-            "still. Faster, and less close to 'exact'."}};
+            "it further still. Faster, and less close to 'exact'."}};
   static constexpr std::array inputs{std::string_view("image")};
 
   Status check() const {
-    if (max_pixels < 1) return invalid("max_pixels wants at least 1, got " + std::to_string(max_pixels));
+    if (max_pixels < 1) return invalid("max_pixels must be at least 1, got " + std::to_string(max_pixels));
     if (scale_in_dct && match != DecodeMatch::fast)
-      return invalid("scale_in_dct wants match=\"fast\", got match=\"exact\"");
+      return invalid("scale_in_dct needs match=\"fast\", got match=\"exact\"");
     if (scale_in_dct && color == Color::index)
-      return invalid("scale_in_dct wants colours, which color=\"index\" does not give");
+      return invalid("scale_in_dct needs colours, which color=\"index\" does not give");
     return {};
   }
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     const bool is_file = in.shape.rank() == 1 && (in.dtype == DType::bytes || in.dtype == DType::u8);
-    if (!is_file) return invalid("wants the bytes of an image file, got " + in.text());
+    if (!is_file) return invalid("expected the bytes of an image file, got " + in.text());
     return TensorSpec{DType::u8,
                       {kAny, kAny,
                        color == Color::rgb         ? 3
@@ -106,7 +106,7 @@ Result<ImageHeader> ImageDecoding::header(std::span<const std::byte> bytes) cons
   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
   HEADRACE_TRY(check_color(header, color));
   if (header.height * header.width <= max_pixels) return header;
-  return Status(Code::corrupt, "wants at most " + std::to_string(max_pixels) + " pixels, got " +
+  return Status(Code::corrupt, "expected at most " + std::to_string(max_pixels) + " pixels, got " +
                                    std::to_string(header.height) + " x " + std::to_string(header.width));
 }
 
@@ -119,7 +119,7 @@ Shape ImageDecoding::shape(const ImageHeader& header) const {
 std::optional<ImageDecoding> fast_decoding(const AnyOp& op) {
   const auto* decode = dynamic_cast<const op_detail::Adapter<DecodeImage>*>(&op);
   if (!decode || decode->op().match != DecodeMatch::fast) return std::nullopt;
-  if (decode->op().color == Color::index) return std::nullopt;  // numbers of classes are not mixed
+  if (decode->op().color == Color::index) return std::nullopt;  // class numbers must not be mixed
   return decode->op().decoding();
 }
 

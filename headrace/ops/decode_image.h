@@ -1,4 +1,4 @@
-// What decode_image is told, for the operators that stand in for it (ops/decode_resampled.h).
+// The parameters of decode_image, for the operators that replace it (ops/decode_resampled.h).
 #pragma once
 #include <optional>
 
@@ -9,17 +9,17 @@ namespace headrace {
 
 struct ImageDecoding {
   Color color = Color::rgb;
-  bool upright = false;  // turned as the EXIF tag says
+  bool upright = false;  // turned by the EXIF orientation
   int64_t max_pixels = kMaxImagePixels;
   bool scale_in_dct = false;
 
-  // The header, unless there are too many pixels.
+  // The header; an error when there are too many pixels.
   Result<ImageHeader> header(std::span<const std::byte> bytes) const;
   // (height, width, channels) of the decoded image.
   Shape shape(const ImageHeader& header) const;
 };
 
-// What `op` was told when it is decode_image(match="fast"); nothing otherwise.
+// The parameters of `op` when it is decode_image(match="fast"); nothing otherwise.
 std::optional<ImageDecoding> fast_decoding(const AnyOp& op);
 
 }  // namespace headrace

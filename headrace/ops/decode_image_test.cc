@@ -27,12 +27,12 @@ TEST(DecodeImage, ItsMatchIsWrittenIntoEveryPlan) {
 
 TEST(DecodeImage, InfersChannelsFromColor) {
   const TensorSpec file{DType::bytes, {kAny}};
-  EXPECT_EQ((*decoder()->infer({&file, 1}))[0].text(), "u8 (?, ?, 3)");
-  EXPECT_EQ((*decoder({{"color", "gray"}})->infer({&file, 1}))[0].text(), "u8 (?, ?, 1)");
-  EXPECT_EQ((*decoder({{"color", "unchanged"}})->infer({&file, 1}))[0].text(), "u8 (?, ?, ?)");
+  EXPECT_EQ((*decoder()->infer({&file, 1}))[0].text(), "uint8 (?, ?, 3)");
+  EXPECT_EQ((*decoder({{"color", "gray"}})->infer({&file, 1}))[0].text(), "uint8 (?, ?, 1)");
+  EXPECT_EQ((*decoder({{"color", "unchanged"}})->infer({&file, 1}))[0].text(), "uint8 (?, ?, ?)");
   const TensorSpec pixels{DType::u8, {2, 2, 3}};
   EXPECT_EQ(decoder()->infer({&pixels, 1}).status().text(),
-            "decode_image: wants the bytes of an image file, got u8 (2, 2, 3)");
+            "decode_image: expected the bytes of an image file, got uint8 (2, 2, 3)");
 }
 
 TEST(DecodeImage, MeasuresBeforeMemoryIsTakenAndDecodesInto) {
@@ -72,13 +72,13 @@ TEST(DecodeImage, TurnsImagesUprightOnRequest) {
 TEST(DecodeImage, RefusalsSayWhy) {
   EXPECT_EQ(measure(decoder(), "hello").status().text(), "decode_image: not an image (starts with 'hell…')");
   EXPECT_EQ(measure(decoder({{"max_pixels", 1}}), testing::kPalettePng).status().text(),
-            "decode_image: wants at most 1 pixels, got 1 x 2");
+            "decode_image: expected at most 1 pixels, got 1 x 2");
   EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"match", "near"}})).status().text(),
-            "decode_image: match wants \"fast\" or \"exact\", got \"near\"");
+            "decode_image: match must be \"fast\" or \"exact\", got \"near\"");
   EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"match", "exact"}, {"scale_in_dct", true}}))
                 .status()
                 .text(),
-            "decode_image: scale_in_dct wants match=\"fast\", got match=\"exact\"");
+            "decode_image: scale_in_dct needs match=\"fast\", got match=\"exact\"");
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ TEST(DecodeRaw, TakesBytesForNumbers) {
 
 TEST(DecodeRaw, SaysWhatDoesNotFit) {
   EXPECT_THAT(decode(R"({"dtype": "f32"})", "12345"),
-              HasSubstr("wants a multiple of 4 bytes for f32, got 5"));
+              HasSubstr("expected a multiple of 4 bytes for float32, got 5"));
   EXPECT_THAT(decode(R"({"dtype": "u8", "shape": [2, 2]})", "12345"), HasSubstr("for shape (2, 2), got 5"));
   EXPECT_THAT(decode(R"({"dtype": "u8", "shape": [-1, 2]})", "12345"), HasSubstr("got 5"));
   EXPECT_THAT(decode(R"({"dtype": "u8", "shape": [-1, 0]})", ""), HasSubstr("got 0"));
-  EXPECT_THAT(decode(R"({"dtype": "u8", "shape": [-1, -1]})", "1"), HasSubstr("-1 once"));
-  EXPECT_THAT(decode(R"({"dtype": "bytes"})", "1"), HasSubstr("dtype wants a number's"));
+  EXPECT_THAT(decode(R"({"dtype": "u8", "shape": [-1, -1]})", "1"), HasSubstr("at most one -1"));
+  EXPECT_THAT(decode(R"({"dtype": "bytes"})", "1"), HasSubstr("dtype must be numeric"));
 }
 
 TEST(Reshape, KeepsTheElements) {
@@ -39,9 +39,9 @@ TEST(Reshape, KeepsTheElements) {
   EXPECT_EQ(testing::call("reshape", R"({"shape": [2, 3]})", in, {DType::u8, {6}}), "1 2 3 4 5 6 (2, 3)");
   EXPECT_EQ(testing::call("reshape", R"({"shape": [-1, 2]})", in, {DType::u8, {kAny}}), "1 2 3 4 5 6 (3, 2)");
   EXPECT_THAT(testing::call("reshape", R"({"shape": [4]})", in, {DType::u8, {6}}),
-              HasSubstr("wants as many elements as shape (4) has, got u8 (6)"));
+              HasSubstr("expected the number of elements of shape (4), got uint8 (6)"));
   EXPECT_THAT(testing::call("reshape", R"({"shape": [4]})", in, {DType::u8, {kAny}}),
-              HasSubstr("got u8 (6)"));
+              HasSubstr("got uint8 (6)"));
 }
 
 TEST(OneHot, IsOnAtTheIndexAndAllOffOutside) {
@@ -55,7 +55,7 @@ TEST(OneHot, IsOnAtTheIndexAndAllOffOutside) {
       "-1.0 -1.0 0.5 (3)");
   EXPECT_THAT(
       testing::call("one_hot", R"({"depth": 3, "on_value": 300, "dtype": "u8"})", one, {DType::i32, {}}),
-      HasSubstr("value 300 does not fit into u8"));
+      HasSubstr("value 300 does not fit into uint8"));
   EXPECT_THAT(testing::call("one_hot", R"({"depth": 0})", one, {DType::i32, {}}), HasSubstr("at least 1"));
 }
 

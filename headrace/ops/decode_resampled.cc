@@ -70,7 +70,7 @@ class Place final : public AnyOp {
   OpPtr op_;
 };
 
-// The masks of an image that is placed: cut from pixels, as ever.
+// The masks of an image that is placed: cut from pixels as usual.
 class Follow final : public AnyOp {
  public:
   Follow(const OpPtr& op, bool counted) : op_(op->of_masks() ? op->of_masks() : op), counted_(counted) {}
@@ -100,7 +100,7 @@ class Follow final : public AnyOp {
     const Geometry image = read_geometry(in[0]);
     for (const View& mask : in.subspan(1, masks))
       if (mask.shape[0] != image.height() || mask.shape[1] != image.width())
-        return invalid(std::string(name()) + ": wants inputs of one height and width, got " +
+        return invalid(std::string(name()) + ": expected inputs of one height and width, got " +
                        Shape({image.height(), image.width()}).text() + " and " + mask.shape.text());
     return {};
   }
@@ -109,7 +109,7 @@ class Follow final : public AnyOp {
   bool counted_;
 };
 
-// What an image leaves as: pixels, or what `normalize` makes of them.
+// The form in which an image leaves: pixels, or what `normalize` makes of them.
 struct Form {
   OpPtr normalize;
   Normalization numbers;

@@ -20,8 +20,8 @@ template <> struct EnumNames<ChromaSubsampling> {
 
 namespace {
 
-// How long the output is, only encoding tells: measure() leaves what it made for the run() that follows on
-// the same thread. Known by the pixels themselves, so that nothing but the time depends on it.
+// The length of the output is known only after encoding: measure() keeps its result for the run() that
+// follows on the same thread. Matched by the pixels themselves, so that only the time depends on it.
 struct Made {
   XXH128_hash_t of{};
   std::string bytes;
@@ -31,23 +31,22 @@ thread_local Made made;
 struct EncodeImage {
   static constexpr std::string_view name = "encode_image";
   static constexpr std::string_view doc =
-      "Encode u8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by "
-      "libjpeg-turbo, "
-      "or a PNG of 1 to 4.";
+      "Encode uint8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by "
+      "libjpeg-turbo, or a PNG of 1 to 4.";
   EncodedFormat format = EncodedFormat::jpeg;
   int64_t quality = 90;
   ChromaSubsampling subsampling = ChromaSubsampling::yuv420;
   static constexpr std::tuple fields{
-      Field{"format", &EncodeImage::format, "\"jpeg\", which loses detail, or \"png\", which does not."},
-      Field{"quality", &EncodeImage::quality, "Of a JPEG, 1 to 100, as libjpeg counts."},
+      Field{"format", &EncodeImage::format, "\"jpeg\", lossy, or \"png\", lossless."},
+      Field{"quality", &EncodeImage::quality, "Quality of a JPEG, 1 to 100, on libjpeg's scale."},
       Field{"subsampling", &EncodeImage::subsampling,
-            "Of a JPEG's colours: \"4:2:0\" halves their height and width, \"4:2:2\" the width, \"4:4:4\" "
+            "Chroma subsampling of a JPEG: \"4:2:0\" halves height and width, \"4:2:2\" the width, \"4:4:4\" "
             "neither."}};
   static constexpr std::array inputs{std::string_view("image")};
 
   Status check() const {
     if (quality < 1 || quality > 100)
-      return invalid("quality wants 1 to 100, got " + std::to_string(quality));
+      return invalid("quality must be from 1 to 100, got " + std::to_string(quality));
     return {};
   }
 
@@ -70,7 +69,8 @@ struct EncodeImage {
     } else {
       HEADRACE_ASSIGN(bytes, encode(in));
     }
-    if (bytes.size() != out.size_bytes()) return internal_error("an image that was encoded differently");
+    if (bytes.size() != out.size_bytes())
+      return internal_error("an image was encoded differently the second time");
     std::memcpy(out.data, bytes.data(), bytes.size());
     return {};
   }
@@ -83,11 +83,11 @@ struct EncodeImage {
     const bool fits = channels == kAny || (format == EncodedFormat::jpeg ? channels == 1 || channels == 3
                                                                          : channels >= 1 && channels <= 4);
     if (!is_image || !fits)
-      return invalid(std::string("wants u8 (height, width, ") +
+      return invalid(std::string("expected uint8 (height, width, ") +
                      (format == EncodedFormat::jpeg ? "1 or 3" : "1 to 4") + "), got " + in.text());
     for (int i = 0; i < 2; ++i)
       if (in.shape[i] != kAny && (in.shape[i] < 1 || in.shape[i] > kMaxImageSide))
-        return invalid("wants sides of 1 to " + std::to_string(kMaxImageSide) + ", got " + in.text());
+        return invalid("expected sides of 1 to " + std::to_string(kMaxImageSide) + ", got " + in.text());
     return {};
   }
 

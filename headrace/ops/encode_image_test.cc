@@ -20,7 +20,7 @@ std::vector<uint8_t> pixels_of(size_t count) {
   return out;
 }
 
-View view_of(const std::vector<uint8_t>& pixels, Shape shape) {
+View view_of_image(const std::vector<uint8_t>& pixels, Shape shape) {
   return {DType::u8, shape, reinterpret_cast<const std::byte*>(pixels.data())};
 }
 
@@ -34,11 +34,11 @@ std::vector<uint8_t> encoded(const OpPtr& op, const View& image) {
   return out;
 }
 
-// What measure() left of one image must not be given out as another.
+// What measure() keeps of one image must not be returned for another.
 TEST(EncodeImage, MeasuringOtherImagesInBetweenChangesNothing) {
   const OpPtr op = encoder(Value::Object{});
   const auto first = pixels_of(30 * 40 * 3), second = pixels_of(31 * 40 * 3);
-  const View a = view_of(first, {30, 40, 3}), b = view_of(second, {31, 40, 3});
+  const View a = view_of_image(first, {30, 40, 3}), b = view_of_image(second, {31, 40, 3});
   const auto expected = encoded(op, a);
   Shape size, other;
   ASSERT_TRUE(op->measure({&a, 1}, Key(), {&size, 1}).ok());
@@ -55,7 +55,7 @@ TEST(EncodeImage, KeepsSizeAndChannels) {
     for (const int64_t channels : {1, 3}) {
       const auto pixels = pixels_of(static_cast<size_t>(17 * 9 * channels));
       const auto file =
-          encoded(encoder(Value::Object{{"format", format}}), view_of(pixels, {17, 9, channels}));
+          encoded(encoder(Value::Object{{"format", format}}), view_of_image(pixels, {17, 9, channels}));
       const auto header = read_image_header(std::as_bytes(std::span(file)));
       ASSERT_TRUE(header.ok()) << header.status().text();
       EXPECT_EQ(header->height, 17);
@@ -67,11 +67,11 @@ TEST(EncodeImage, KeepsSizeAndChannels) {
 TEST(EncodeImage, SaysWhatItWants) {
   const TensorSpec alpha[] = {{DType::u8, {8, 8, 4}}}, floats[] = {{DType::f32, {8, 8, 3}}};
   EXPECT_EQ(encoder(Value::Object{})->infer(alpha).status().text(),
-            "encode_image: wants u8 (height, width, 1 or 3), got u8 (8, 8, 4)");
+            "encode_image: expected uint8 (height, width, 1 or 3), got uint8 (8, 8, 4)");
   EXPECT_EQ(encoder(Value::Object{{"format", "png"}})->infer(floats).status().text(),
-            "encode_image: wants u8 (height, width, 1 to 4), got f32 (8, 8, 3)");
+            "encode_image: expected uint8 (height, width, 1 to 4), got float32 (8, 8, 3)");
   EXPECT_EQ(make_op("encode_image", Value::Object{{"quality", 0}}).status().text(),
-            "encode_image: quality wants 1 to 100, got 0");
+            "encode_image: quality must be from 1 to 100, got 0");
 }
 
 }  // namespace

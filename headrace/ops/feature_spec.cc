@@ -15,7 +15,7 @@ template <> struct EnumNames<FeatureLength> {
 
 namespace {
 
-constexpr std::string_view kNotFinite[] = {"nan", "inf", "-inf"};  // which JSON has no word for
+constexpr std::string_view kNotFinite[] = {"nan", "inf", "-inf"};  // which JSON cannot represent
 
 std::optional<float> float_of(const Value& value) {
   float out = 0;
@@ -34,20 +34,21 @@ Value finite(const Value& value) {
   return out;
 }
 
-// Nested lists, as they spell a shape, one after the other.
+// The elements of nested lists, which spell a shape, one after the other.
 void flatten(const Value& value, Value::List& out) {
   if (!value.list()) return out.push_back(value);
   for (const Value& item : *value.list()) flatten(item, out);
 }
 
 Status wrong_kind(const FeatureSpec& spec, FeatureKind got) {
-  return corrupt("wants " + in_quotes(spec.name) + " of " + std::string(feature_kind_name(spec.kind())) +
+  return corrupt("expected " + in_quotes(spec.name) + " of " + std::string(feature_kind_name(spec.kind())) +
                  ", got " + std::string(feature_kind_name(got)));
 }
 
 int64_t as_dim(uint64_t count) { return static_cast<int64_t>(count); }
 
-// The values of one feature to where `at` and `lengths` stand, which move on. Null `lengths`: none are kept.
+// Appends the values of one feature at `at` and `lengths`, which move on. Null `lengths`: lengths are not
+// stored.
 Status append(const Feature& feature, DType dtype, std::byte*& at, int64_t*& lengths) {
   if (dtype == DType::bytes) return copy_bytes(feature, at, lengths);
   if (dtype == DType::f32) {
@@ -63,29 +64,29 @@ Status append(const Feature& feature, DType dtype, std::byte*& at, int64_t*& len
 }  // namespace
 
 Result<FeatureSpec> FeatureSpec::from(std::string name, const Value& value) {
-  if (!value.object()) return invalid("wants an object, got " + value.dump());
+  if (!value.object()) return invalid("expected an object, got " + value.dump());
   FeatureSpec out;
   out.name = std::move(name);
   for (const auto& [key, member] : *value.object()) {
     std::vector<int64_t> shape;
     if (key == "kind") {
       if (!Codec<FeatureLength>::in(member, out.length))
-        return invalid("kind wants " + Codec<FeatureLength>::wanted() + ", got " + member.dump());
+        return invalid("kind must be " + Codec<FeatureLength>::wanted() + ", got " + member.dump());
     } else if (key == "dtype") {
       if (!Codec<DType>::in(member, out.dtype))
-        return invalid("dtype wants " + Codec<DType>::wanted() + ", got " + member.dump());
+        return invalid("dtype must be " + Codec<DType>::wanted() + ", got " + member.dump());
     } else if (key == "shape") {
       if (!Codec<std::vector<int64_t>>::in(member, shape) || shape.size() > static_cast<size_t>(kMaxRank))
-        return invalid("shape wants at most 8 integers, got " + member.dump());
+        return invalid("shape must be at most 8 integers, got " + member.dump());
       out.shape = Shape(shape);
     } else if (key == "allow_missing") {
       if (!Codec<bool>::in(member, out.allow_missing))
-        return invalid("allow_missing wants true or false, got " + member.dump());
+        return invalid("allow_missing must be true or false, got " + member.dump());
     } else if (key == "default_value") {
       out.default_value = finite(member);
     } else {
-      return invalid("has no " + in_quotes(key) +
-                     "; it has kind, dtype, shape, default_value, allow_missing");
+      return invalid("unknown key " + in_quotes(key) +
+                     "; the keys are kind, dtype, shape, default_value, allow_missing");
     }
   }
   HEADRACE_TRY(out.check());
@@ -95,7 +96,7 @@ Result<FeatureSpec> FeatureSpec::from(std::string name, const Value& value) {
 Value FeatureSpec::to_value() const {
   Value out{Value::Object()};
   out.set("kind", Codec<FeatureLength>::out(length));
-  out.set("dtype", dtype_name(dtype));
+  out.set("dtype", short_name(dtype));
   if (length != FeatureLength::var_len)
     out.set("shape", Codec<std::vector<int64_t>>::out(std::vector(shape.dims().begin(), shape.dims().end())));
   if (length == FeatureLength::fixed_len) out.set("default_value", default_value);
@@ -105,34 +106,34 @@ Value FeatureSpec::to_value() const {
 
 Status FeatureSpec::check() const {
   if (kind() == FeatureKind::none)
-    return invalid("dtype wants bytes, i64 or f32, which an Example holds, got " +
-                   std::string(dtype_name(dtype)) + "; cast() makes others");
+    return invalid("dtype must be bytes, int64 or float32, the types in an Example, got " +
+                   std::string(dtype_name(dtype)) + "; convert the result with cast()");
   if (std::ranges::any_of(shape.dims(), [](int64_t d) { return d < 0; }))
-    return invalid("shape wants no negative dimension, got " + shape.text() +
-                   "; var_len is any number of values");
+    return invalid("shape must have no negative dimension, got " + shape.text() +
+                   "; use var_len for any number of values");
   if (length == FeatureLength::var_len && shape.rank() > 0)
-    return invalid("shape wants fixed_len or fixed_len_sequence, got var_len");
+    return invalid("shape needs fixed_len or fixed_len_sequence, got var_len");
   if (length == FeatureLength::fixed_len_sequence && (shape.rank() == kMaxRank || shape.count() == 0))
-    return invalid("shape wants at most 7 dimensions above 0 for a sequence, got " + shape.text());
+    return invalid("shape of a sequence must have at most 7 dimensions, all above 0, got " + shape.text());
   if (length != FeatureLength::fixed_len_sequence && allow_missing)
-    return invalid("allow_missing wants fixed_len_sequence; the others have default_value, or need none");
+    return invalid("allow_missing needs fixed_len_sequence; fixed_len has default_value, var_len needs none");
   return check_default();
 }
 
 Status FeatureSpec::check_default() const {
   if (default_value.is_null()) return {};
-  if (length != FeatureLength::fixed_len) return invalid("default_value wants fixed_len");
+  if (length != FeatureLength::fixed_len) return invalid("default_value needs fixed_len");
   Value::List values;
   flatten(default_value, values);
   if (default_value.list() && as_dim(values.size()) != shape.count())
-    return invalid("default_value wants one value, or " + std::to_string(shape.count()) + " for shape " +
+    return invalid("default_value must be one value, or " + std::to_string(shape.count()) + " for shape " +
                    shape.text() + ", got " + std::to_string(values.size()));
   for (const Value& value : values) {
     const bool fits = dtype == DType::bytes ? value.text() != nullptr
                       : dtype == DType::i64 ? value.integer() != nullptr
                                             : float_of(value).has_value();
     if (!fits)
-      return invalid("default_value wants values of " + std::string(dtype_name(dtype)) + ", got " +
+      return invalid("default_value must hold values of dtype " + std::string(dtype_name(dtype)) + ", got " +
                      value.dump());
   }
   return {};
@@ -159,7 +160,7 @@ void FeatureSpec::infer(std::vector<TensorSpec>& out) const {
 Status FeatureSpec::missing() const {
   const bool may = length == FeatureLength::var_len || allow_missing || !default_value.is_null();
   if (may) return {};
-  return corrupt("wants the feature " + in_quotes(name) + ", the example has none of this name");
+  return corrupt("the example has no feature " + in_quotes(name));
 }
 
 Result<uint64_t> FeatureSpec::count(const Feature& feature) const {
@@ -170,7 +171,7 @@ Result<uint64_t> FeatureSpec::count(const Feature& feature) const {
                     : length == FeatureLength::var_len ? true
                                                        : count % each == 0;
   if (fits) return count;
-  return corrupt("wants " + std::string(length == FeatureLength::fixed_len ? "" : "a multiple of ") +
+  return corrupt("expected " + std::string(length == FeatureLength::fixed_len ? "" : "a multiple of ") +
                  std::to_string(each) + " values of " + in_quotes(name) + " for shape " + shape.text() +
                  ", got " + std::to_string(count));
 }
@@ -200,7 +201,7 @@ Status FeatureSpec::measure(const Feature* feature, std::span<Shape> out) const 
 }
 
 Status FeatureSpec::write_default(std::span<const MutView> out) const {
-  if (default_value.is_null()) return {};  // any number of values, and there are none
+  if (default_value.is_null()) return {};  // any number of values: there are none
   Value::List values;
   flatten(default_value, values);
   std::byte* bytes = out[0].data;
@@ -224,7 +225,7 @@ Status FeatureSpec::write(const Feature* feature, std::span<const MutView> out) 
     HEADRACE_TRY(missing());
     return write_default(out);
   }
-  // Of a shape that is known nobody has measured.
+  // A known shape is not measured.
   if (length == FeatureLength::fixed_len) HEADRACE_TRY(count(*feature).status());
   std::byte* at = out[0].data;
   int64_t* lengths = is_list_of_bytes() ? out[1].as<int64_t>() : nullptr;
@@ -233,10 +234,10 @@ Status FeatureSpec::write(const Feature* feature, std::span<const MutView> out) 
 
 Status FeatureSpec::check_steps() const {
   if (length == FeatureLength::fixed_len)
-    return invalid("a feature list wants var_len or fixed_len_sequence, got fixed_len");
+    return invalid("a feature list must be var_len or fixed_len_sequence, got fixed_len");
   if (dtype == DType::bytes && (length == FeatureLength::var_len || shape.rank() > 0))
     return {Code::unavailable,
-            "a feature list of bytes wants one value a step: fixed_len_sequence of shape ()"};
+            "a feature list of bytes must have one value per step: fixed_len_sequence of shape ()"};
   return {};
 }
 
@@ -259,7 +260,7 @@ Status FeatureSpec::measure_steps(const FeatureEntry* entry, std::span<Shape> ou
     if (step.kind != kind()) return wrong_kind(*this, step.kind);
     HEADRACE_ASSIGN(const uint64_t count, count_values(step));
     if (length == FeatureLength::fixed_len_sequence && count != static_cast<uint64_t>(shape.count()))
-      return corrupt("wants " + std::to_string(shape.count()) + " values of " + in_quotes(name) +
+      return corrupt("expected " + std::to_string(shape.count()) + " values of " + in_quotes(name) +
                      " in each step for shape " + shape.text() + ", got " + std::to_string(count) +
                      " in step " + std::to_string(steps - 1));
     values += count;

@@ -1,5 +1,5 @@
-// What parse_example and parse_sequence_example share: where the wanted features of one message are, and how
-// the outputs of their specs nest.
+// Shared by parse_example and parse_sequence_example: where the requested features of one message are, and
+// how the outputs of their specs nest.
 #pragma once
 #include <array>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// One T a spec, or none: without memory of its own for as many as most examples have.
+// An optional T for each spec; allocates only for more specs than most examples have.
 template <class T> class Found {
  public:
   explicit Found(size_t count) : more_(count > kHere ? count : 0) {}
@@ -27,15 +27,16 @@ using FoundLists = Found<FeatureEntry>;
 Status find_features(std::span<const std::byte> example, const FeatureSpecs& specs, FoundFeatures& out);
 Status find_feature_lists(std::span<const std::byte> example, const FeatureSpecs& specs, FoundLists& out);
 
-// The status of a feature, with the names that the example has when it failed because it was not `found`.
+// The status of a feature; when it failed because it was not `found`, with the names of the example's
+// features.
 Status with_names(Status status, bool found, std::span<const std::byte> example,
                   FeatureGroup group = FeatureGroup::features);
 
-// {"label": 0, "names": {"values": 1, "lengths": 2}}, counted on from `outputs`.
+// {"label": 0, "names": {"values": 1, "lengths": 2}}, numbered from `outputs` on.
 Value structure_of(const FeatureSpecs& specs, int& outputs,
                    size_t (FeatureSpec::*count)() const = &FeatureSpec::num_outputs);
 
-// What the operators' input has to be.
+// Checks the operators' input.
 Status check_message(const TensorSpec& in);
 
 }  // namespace headrace

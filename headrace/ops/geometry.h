@@ -1,6 +1,6 @@
 // Where the pixels of a picture come from: what cropping, flipping and resizing operators do to an image,
-// followed without any pixel. Each of them has a method place() beside run() (ops/op.h); a chain of them is
-// one Geometry, and codecs/resampled.h makes its picture. A plain value, copied as bytes.
+// computed without pixels. Each of them has a method place() next to run() (ops/op.h); a chain of them is one
+// Geometry, which codecs/resampled.h turns into a picture. A plain value, copied as bytes.
 #pragma once
 #include "headrace/codecs/resampled.h"
 #include "headrace/core/tensor.h"
@@ -11,15 +11,15 @@ namespace headrace {
 struct Geometry {
   Box from;                                 // of the upright image
   bool mirrored = false;                    // left to right, after everything else
-  bool resampled = false;                   // what follows holds only then
-  int64_t grid_height = 0, grid_width = 0;  // that `from` becomes
+  bool resampled = false;                   // the members below are valid only then
+  int64_t grid_height = 0, grid_width = 0;  // the size that `from` becomes
   Box window;                               // of the grid
   Interpolation interpolation = Interpolation::bilinear;
   bool antialias = true;
 
   static Geometry of(int64_t height, int64_t width) { return {.from = {0, 0, height, width}}; }
 
-  // Of the picture as it is so far.
+  // The size of the picture so far.
   int64_t height() const { return part().h; }
   int64_t width() const { return part().w; }
   Shape shape(int64_t channels) const { return {height(), width(), channels}; }

@@ -44,7 +44,7 @@ TEST(Geometry, TravelsAsATensor) {
   EXPECT_TRUE(read_geometry(view).mirrored);
 }
 
-// What a cropping or resizing operator answers without pixels is what it does to them.
+// What place() of a cropping or resizing operator returns is what run() does to the pixels.
 TEST(Geometry, EveryOperatorPlacesWhatItRuns) {
   const std::pair<const char*, Value::Object> cases[] = {
       {"center_crop", {{"size", 7}}},
@@ -56,7 +56,8 @@ TEST(Geometry, EveryOperatorPlacesWhatItRuns) {
       {"random_resized_crop", {{"size", Value::List{6, 8}}, {"interpolation", "bicubic"}}}};
   constexpr int64_t kHeight = 13, kWidth = 16;
   std::vector<uint8_t> pixels(kHeight * kWidth);
-  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i);  // each names its place
+  for (size_t i = 0; i < pixels.size(); ++i)
+    pixels[i] = static_cast<uint8_t>(i);  // each value names its position
   const View image{DType::u8, {kHeight, kWidth, 1}, reinterpret_cast<const std::byte*>(pixels.data())};
   Scratch scratch;
   for (const auto& [name, params] : cases)

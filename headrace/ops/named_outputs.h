@@ -1,10 +1,10 @@
-// Operators whose outputs have names: {"label": …, "image": …} and not one tensor after the other. Their
-// operator numbers its outputs; how these nest is a structure as in Schema, which its parameters decide.
+// Operators whose outputs have names: {"label": …, "image": …} instead of a sequence of tensors. The operator
+// numbers its outputs; how they nest is a structure as in Schema, which its parameters decide.
 //
 //   std::string ParseExample::structure() const;  // {"label":0,"image":1}
-//   const NamesOutputs<ParseExample> names;       // beside its Registered
+//   const NamesOutputs<ParseExample> names;       // next to its Registered
 //
-// The registry is filled before main() and only read after.
+// The registry is filled before main() and only read afterwards.
 #pragma once
 #include <map>
 #include <string>

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-// UBSan of clang compares the type of a function with that of the call, and here they differ by design.
+// UBSan of clang compares a function's type with that of the call; here they differ by design.
 #if defined(__clang__)
 #define HEADRACE_CALLS_ANY_TYPE __attribute__((no_sanitize("function")))
 #else
@@ -22,11 +22,11 @@ constexpr bool kKnownConvention = true;
 constexpr bool kKnownConvention = false;
 #endif
 
-constexpr size_t kChunk = 256;  // elements laid out at a time: their arguments stay in the first cache
+constexpr size_t kChunk = 256;  // elements laid out at a time: their arguments stay in the first-level cache
 
 bool is_float_argument(DType type) { return type == DType::f32 || type == DType::f64; }
 
-// One argument of a chunk of calls, as registers hold it.
+// One argument of a chunk of calls, in register form.
 using IntegerColumn = std::array<uint64_t, kChunk>;
 using FloatColumn = std::array<double, kChunk>;
 
@@ -48,7 +48,7 @@ struct Calls<R, std::index_sequence<I...>, std::index_sequence<F...>> {
   }
 };
 
-// The caller of functions of so many integers and floats.
+// Calls functions with the given numbers of integers and floats.
 template <class R, size_t Integers = 0, size_t Floats = 0>
 CallChunk find_caller(size_t integers, size_t floats) {
   if constexpr (Integers + Floats > kMostArguments) {
@@ -60,11 +60,11 @@ CallChunk find_caller(size_t integers, size_t floats) {
   }
 }
 
-// The values of `count` elements of a dtype as registers hold them, from element `begin` on.
+// Converts `count` elements of a dtype to register form, from element `begin` on.
 void lay_out(const View& from, size_t begin, size_t count, IntegerColumn& to) {
   const size_t step = from.shape.rank() == 0 ? 0 : 1;
   visit_dtype(from.dtype, [&]<class T>() {
-    if constexpr (std::is_same_v<T, bool>) {  // what came from somebody's array may be neither 0 nor 1
+    if constexpr (std::is_same_v<T, bool>) {  // a user's array may hold bytes that are neither 0 nor 1
       const auto* x = from.as<uint8_t>() + step * begin;
       for (size_t i = 0; i < count; ++i) to[i] = x[i * step] != 0;
     } else if constexpr (std::is_integral_v<T>) {
@@ -85,7 +85,7 @@ void lay_out(const View& from, size_t begin, size_t count, FloatColumn& to) {
   }
 }
 
-// Results as registers hold them to elements of the output: what lies above an element's size says nothing.
+// Converts results in register form to elements of the output: bits above an element's size are undefined.
 void take(const IntegerColumn& from, size_t begin, size_t count, const MutView& to) {
   visit_dtype(to.dtype, [&]<class T>() {
     if constexpr (std::is_same_v<T, bool>) {
@@ -135,15 +135,15 @@ std::string NativeSignature::text() const {
 
 Status check_native(const NativeSignature& signature) {
   if (!kKnownConvention)
-    return {Code::unavailable, "C functions of numbers can be called on x86-64 and AArch64 only"};
+    return {Code::unavailable, "C functions of scalars can be called on x86-64 and AArch64 only"};
   const auto& arguments = signature.arguments;
   if (arguments.empty() || arguments.size() > kMostArguments)
-    return invalid("wants 1 to " + std::to_string(kMostArguments) + " arguments, got " + signature.text());
+    return invalid("expected 1 to " + std::to_string(kMostArguments) + " arguments, got " + signature.text());
   const auto is_number = [](DType type) {
     return !is_text(type) && type != DType::f16 && type != DType::bf16;
   };
   if (!std::ranges::all_of(arguments, is_number) || !is_number(signature.result))
-    return invalid("wants bool, integers, f32 and f64, got " + signature.text());
+    return invalid("expected bool, integers, float32 or float64, got " + signature.text());
   return {};
 }
 

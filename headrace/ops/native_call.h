@@ -1,8 +1,8 @@
-// Calls of C functions of numbers, R f(A, B, …), whose signature is known only when the program runs.
+// Calls C functions of scalars, R f(A, B, …), whose signature is known only at run time.
 //
-// No call of C++ says that, so this one is made as the calling conventions of x86-64 (System V) and AArch64
-// have it: there, integers and floats are counted apart and each have registers of their own. f(double, int)
-// called as f(int, double) is one call; a float lies in the low half of the register of a double. See
+// C++ has no such call, so this one follows the calling conventions of x86-64 (System V) and AArch64:
+// integers and floats are counted separately and each have registers of their own. f(double, int) called as
+// f(int, double) is one call; a float is in the low half of the register of a double. See
 // docs/decisions/0016.
 #pragma once
 #include <span>
@@ -19,12 +19,12 @@ struct NativeSignature {
   std::vector<DType> arguments;
   DType result = DType::f64;
   bool operator==(const NativeSignature&) const = default;
-  std::string text() const;  // "f64(f64, i64)"
+  std::string text() const;  // "float64(float64, int64)"
 };
 
-inline constexpr size_t kMostArguments = 6;  // integers of System V that travel in registers
+inline constexpr size_t kMostArguments = 6;  // integers that System V passes in registers
 
-// Whether call_each() can call such functions here.
+// Whether call_each() supports this signature on this machine.
 Status check_native(const NativeSignature& signature);
 
 // out[i] = code(in[0][i], in[1][i], …) for each element of `out`; inputs of rank 0 are repeated.

@@ -26,34 +26,37 @@ struct Normalize {
   DType dtype = DType::f32;
   Layout layout = Layout::hwc;
   static constexpr std::tuple fields{
-      Field{"mean", &Normalize::mean, "Subtracted after scaling: one number, or one per channel."},
-      Field{"std", &Normalize::std, "Divided by at the end: one number, or one per channel."},
+      Field{"mean", &Normalize::mean, "Mean, subtracted after scaling: one number, or one per channel."},
+      Field{"std", &Normalize::std,
+            "Standard deviation, divided by at the end: one number, or one per channel."},
       Field{"scale", &Normalize::scale,
-            "Multiplied with first; None is 1/255 for a u8 image and 1 for an f32 one."},
-      Field{"dtype", &Normalize::dtype, "Of the result: f32, f16, bf16, or u8 (rounded and clamped)."},
-      Field{"layout", &Normalize::layout, "Of the result: channels last or first. The image is HWC."}};
+            "Factor applied first; None is 1/255 for a uint8 image and 1 for a float32 one."},
+      Field{"dtype", &Normalize::dtype,
+            "dtype of the result: float32, float16, bfloat16, or uint8 (rounded and clamped)."},
+      Field{"layout", &Normalize::layout, "Layout of the result: channels last or first. The image is HWC."}};
   static constexpr std::array inputs{std::string_view("image")};
 
   Status check() const {
-    if (mean.empty() || std.empty()) return invalid("mean and std want at least one number each");
+    if (mean.empty() || std.empty()) return invalid("mean and std need at least one number each");
     for (float value : mean)
-      if (!std::isfinite(value)) return invalid("mean wants finite numbers, got " + std::to_string(value));
+      if (!std::isfinite(value)) return invalid("mean must be finite, got " + std::to_string(value));
     for (float value : std)
       if (!std::isfinite(value) || value <= 0)
-        return invalid("std wants numbers above 0, got " + std::to_string(value));
+        return invalid("std must be above 0, got " + std::to_string(value));
     if (scale && !std::isfinite(*scale))
-      return invalid("scale wants a finite number, got " + std::to_string(*scale));
+      return invalid("scale must be finite, got " + std::to_string(*scale));
     if (dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::u8) return {};
-    return invalid("dtype wants f32, f16, bf16 or u8, got " + std::string(dtype_name(dtype)));
+    return invalid("dtype must be float32, float16, bfloat16 or uint8, got " +
+                   std::string(dtype_name(dtype)));
   }
 
   Result<TensorSpec> infer(const TensorSpec& image) const {
     const Shape& in = image.shape;
     if ((image.dtype != DType::u8 && image.dtype != DType::f32) || in.rank() != 3)
-      return invalid("wants a u8 or f32 image (H, W, C), got " + image.text());
+      return invalid("expected a uint8 or float32 image (H, W, C), got " + image.text());
     for (const auto* list : {&mean, &std})
       if (list->size() > 1 && in[2] != kAny && static_cast<int64_t>(list->size()) != in[2])
-        return invalid("wants one " + std::string(list == &mean ? "mean" : "std") +
+        return invalid("expected one " + std::string(list == &mean ? "mean" : "std") +
                        " or one per channel, got " + std::to_string(list->size()) + " for " + image.text());
     return TensorSpec{dtype, layout == Layout::hwc ? in : Shape{in[2], in[0], in[1]}};
   }

@@ -1,4 +1,4 @@
-// The numbers of normalize, for the operators that write normalised pixels themselves
+// The parameters of normalize, for operators that write normalised pixels themselves
 // (ops/decode_resampled.h).
 #pragma once
 #include <array>
@@ -20,7 +20,7 @@ struct Normalization {
   }
 };
 
-// What `op` does to a u8 image when it is normalize; nothing otherwise.
+// How `op` treats a uint8 image when it is normalize; nothing otherwise.
 std::optional<Normalization> normalization_of_u8(const AnyOp& op);
 
 }  // namespace headrace

@@ -42,21 +42,23 @@ TEST(NormalizeOp, PutsChannelsFirst) {
 TEST(NormalizeOp, InfersDtypeAndLayout) {
   const OpPtr op = *make_op("normalize", *Value::parse(R"({"dtype": "f16", "layout": "CHW"})"));
   const TensorSpec in[] = {{DType::u8, {kAny, 224, 3}}};
-  EXPECT_EQ((*op->infer(in))[0].text(), "f16 (3, ?, 224)");
+  EXPECT_EQ((*op->infer(in))[0].text(), "float16 (3, ?, 224)");
 }
 
 TEST(NormalizeOp, SaysWhatItWants) {
   const auto refusal = [](std::string_view json) {
     return std::string(make_op("normalize", *Value::parse(json)).status().text());
   };
-  EXPECT_EQ(refusal(R"({"std": 0})"), "normalize: std wants numbers above 0, got 0.000000");
-  EXPECT_EQ(refusal(R"({"dtype": "i64"})"), "normalize: dtype wants f32, f16, bf16 or u8, got i64");
-  EXPECT_EQ(refusal(R"({"layout": "WHC"})"), R"(normalize: layout wants "HWC" or "CHW", got "WHC")");
+  EXPECT_EQ(refusal(R"({"std": 0})"), "normalize: std must be above 0, got 0.000000");
+  EXPECT_EQ(refusal(R"({"dtype": "i64"})"),
+            "normalize: dtype must be float32, float16, bfloat16 or uint8, got int64");
+  EXPECT_EQ(refusal(R"({"layout": "WHC"})"), R"(normalize: layout must be "HWC" or "CHW", got "WHC")");
   const OpPtr op = *make_op("normalize", *Value::parse(R"({"mean": [1, 2, 3]})"));
   const TensorSpec gray[] = {{DType::u8, {4, 4, 1}}}, planes[] = {{DType::u8, {4, 4}}};
   EXPECT_EQ(op->infer(gray).status().text(),
-            "normalize: wants one mean or one per channel, got 3 for u8 (4, 4, 1)");
-  EXPECT_EQ(op->infer(planes).status().text(), "normalize: wants a u8 or f32 image (H, W, C), got u8 (4, 4)");
+            "normalize: expected one mean or one per channel, got 3 for uint8 (4, 4, 1)");
+  EXPECT_EQ(op->infer(planes).status().text(),
+            "normalize: expected a uint8 or float32 image (H, W, C), got uint8 (4, 4)");
 }
 
 }  // namespace

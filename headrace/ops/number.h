@@ -1,5 +1,5 @@
 // A number as the user wrote it: 1 and 1.0 differ, because integers keep their dtype with the first and
-// become floats with the second. For arithmetic.cc and compare.cc, with what else these two share. Free
+// become floats with the second. For arithmetic.cc and compare.cc, together with other code they share. Free
 // functions and values, any thread.
 #pragma once
 #include <concepts>
@@ -39,22 +39,22 @@ template <> struct Codec<Number> {
 // "1" or "0.5", for messages.
 std::string number_text(const Number& number);
 
-// Neither text nor bool, or an error.
+// An error for text and bool.
 Status check_numeric(const TensorSpec& in);
 
-// What integers become where the result is none: f32, which holds all of 16 bits, as pixels have them; of
-// more f64, as in NumPy, which holds ids and times up to 2^53.
+// What integers become where the result is not an integer: float32 for up to 16 bits, as in pixels; for more,
+// float64, as in NumPy, which holds ids and times up to 2^53.
 inline DType float_of(DType integer) { return size_of(integer) <= 2 ? DType::f32 : DType::f64; }
 template <std::integral Integer> using FloatOf = std::conditional_t<sizeof(Integer) <= 2, float, double>;
 
 // Whether an integer dtype can hold the number without changing it.
 bool fits(const Number& number, DType dtype);
 
-// The shape of an element by element operation on two tensors of one dtype: equal shapes, or one of them a
-// scalar. A dimension not known yet meets any other.
+// The shape of an element-wise operation on two tensors of one dtype: equal shapes, or one of them a scalar.
+// An unknown dimension matches any other.
 Result<Shape> shape_of_two(const TensorSpec& x, const TensorSpec& y);
 
-// Loads and stores of one element where arithmetic happens in another type: f16 and bf16 compute in float.
+// Loads and stores of one element where arithmetic uses another type: f16 and bf16 compute in float.
 template <class T> struct Element {
   using Compute = T;
   static T load(T value) { return value; }

@@ -10,23 +10,23 @@ namespace {
 struct OneHot {
   static constexpr std::string_view name = "one_hot";
   static constexpr std::string_view doc =
-      "Make each index a row of `depth` values that are off but the one at the index, as tf.one_hot does. An "
-      "index below 0 or from `depth` on gives a row that is all off.";
+      "Turn each index into a row of `depth` values, `on_value` at the index and `off_value` elsewhere, as "
+      "tf.one_hot does. An index below 0 or from `depth` on gives a row of `off_value` only.";
   int64_t depth = 0;
   Number on_value{true, 1, 1}, off_value;
   DType dtype = DType::f32;
   static constexpr std::tuple fields{
       Field{"depth", &OneHot::depth, "Length of a row: how many classes there are."},
-      Field{"on_value", &OneHot::on_value, "At the index."},
-      Field{"off_value", &OneHot::off_value, "Everywhere else."},
-      Field{"dtype", &OneHot::dtype, "Of the result; an integer type wants values that fit into it."}};
+      Field{"on_value", &OneHot::on_value, "Value at the index."},
+      Field{"off_value", &OneHot::off_value, "Value everywhere else."},
+      Field{"dtype", &OneHot::dtype,
+            "dtype of the result; an integer dtype must be able to hold both values."}};
   static constexpr std::array inputs{std::string_view("indices")};
   static constexpr std::array required{std::string_view("depth")};
 
   Status check() const {
-    if (depth < 1) return invalid("depth wants at least 1, got " + std::to_string(depth));
-    if (is_text(dtype))
-      return invalid("dtype wants a type of numbers, got " + std::string(dtype_name(dtype)));
+    if (depth < 1) return invalid("depth must be at least 1, got " + std::to_string(depth));
+    if (is_text(dtype)) return invalid("dtype must be numeric, got " + std::string(dtype_name(dtype)));
     for (const Number& value : {on_value, off_value})
       if (!is_float(dtype) && !fits(value, dtype))
         return invalid("value " + number_text(value) + " does not fit into " +
@@ -36,8 +36,8 @@ struct OneHot {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (is_text(in.dtype) || is_float(in.dtype) || in.dtype == DType::boolean)
-      return invalid("wants integers, got " + in.text());
-    if (in.shape.rank() == kMaxRank) return invalid("wants at most 7 dimensions, got " + in.text());
+      return invalid("expected integers, got " + in.text());
+    if (in.shape.rank() == kMaxRank) return invalid("expected at most 7 dimensions, got " + in.text());
     std::array<int64_t, kMaxRank> dims{};
     std::ranges::copy(in.shape.dims(), dims.begin());
     const auto rank = static_cast<size_t>(in.shape.rank());

@@ -27,7 +27,7 @@ std::string suggest_op(std::string_view wrong) {
 }
 
 Result<Box> AnyOp::reads(const Shape&, const Key&) const {
-  return internal_error(std::string(name()) + ": reads its inputs whole");
+  return internal_error(std::string(name()) + ": has no reads()");
 }
 
 Status AnyOp::run_part(std::span<const View> in, const Key& key, const Box&, std::span<const MutView> out,
@@ -36,16 +36,16 @@ Status AnyOp::run_part(std::span<const View> in, const Key& key, const Box&, std
 }
 
 Result<Geometry> AnyOp::place(const Geometry&, std::span<const View>, const Key&) const {
-  return internal_error(std::string(name()) + ": wants pixels");
+  return internal_error(std::string(name()) + ": has no place()");
 }
 
 Result<OpPtr> make_op(std::string_view name, const Value& params, std::span<const std::string> bound) {
   const OpInfo* info = find_op(name);
   if (!info) return invalid("no operator named '" + std::string(name) + "'" + suggest_op(name));
-  if (!info->make) return invalid(info->name + ": is a composite; add it through a graph");
+  if (!info->make) return invalid(info->name + ": is a composite operator; add it to a graph");
   for (const ParamInfo& p : info->params)
     if (p.required && !params.find(p.name) && std::find(bound.begin(), bound.end(), p.name) == bound.end())
-      return invalid(info->name + ": wants the parameter '" + p.name + "' (" + p.doc + ")");
+      return invalid(info->name + ": the parameter '" + p.name + "' is missing (" + p.doc + ")");
   return info->make(params, bound);
 }
 

@@ -1,7 +1,7 @@
 // The contract of an operator, and the registry of all of them.
 //
 // An operator is a value: a struct whose members are its parameters and whose methods are const and
-// stateless. It lives in one file, ops/<name>.cc, and exists everywhere (C++, Python, JSON, CLI, docs,
+// stateless. It is defined in one file, ops/<name>.cc, and exists everywhere (C++, Python, JSON, CLI, docs,
 // conformance tests) through one statement at its end. Read ops/random_flip.cc before you write one.
 //
 // clang-format off
@@ -24,20 +24,20 @@
 //     static constexpr bool random = true;
 //     // Optional: the shape of the output for this sample, when infer() cannot know it.
 //     Result<Shape> measure(View in, const Key& key) const;
-//     // Optional: run() looks at this part of its inputs only; what lies around it is undefined.
+//     // Optional: run() reads only this part of its inputs; the rest is undefined.
 //     Result<Box> reads(const Shape& image, const Key& key) const;
-//     // Optional, beside run(): make at least this part of the output, each pixel at its place.
+//     // Optional, next to run(): make at least this part of the output, each pixel at its place.
 //     Status run_part(View in, const Key&, const Box& part, MutView out, Scratch&) const;
-//     // Optional, of what crops, flips or resizes one image: the same without pixels (ops/geometry.h).
+//     // Optional, for operators that crop, flip or resize one image: the same without pixels (ops/geometry.h).
 //     Result<Geometry> place(const Geometry& image, const Key& key) const;
-//     Placing placing() const;  // beside place(), unless it only ever moves pixels
-//     RandomFlip of_masks() const;  // beside place(), where inputs after the first are resampled otherwise
+//     Placing placing() const;  // next to place(), unless it only ever moves pixels
+//     RandomFlip of_masks() const;  // next to place(), where inputs after the first are resampled differently
 //   };
 //   const Registered<RandomFlip> registered;
 // clang-format on
 //
-// Several inputs or outputs: the same methods over spans (see AnyOp). Messages leave out the operator's own
-// name: it is put in front. User input never reaches an assert. `run` is called from many threads at once.
+// Several inputs or outputs: the same methods over spans (see AnyOp). Messages leave out the operator's name:
+// it is added in front. User input never reaches an assert. `run` is called from many threads at once.
 #pragma once
 #include <map>
 #include <memory>
@@ -55,11 +55,11 @@ namespace headrace {
 
 enum class Phase : uint8_t { cpu, python };
 
-// What place() does to a picture: the operator has none, it moves pixels, it makes new ones between them.
+// What place() does to a picture: the operator has no place(), it moves pixels, it computes new ones.
 enum class Placing : uint8_t { none, moves, resamples };
 struct Geometry;
 
-// An operator with its parameters, its type erased once. Immutable.
+// An operator with its parameters, type-erased. Immutable.
 class AnyOp {
  public:
   virtual ~AnyOp() = default;
@@ -72,38 +72,39 @@ class AnyOp {
   virtual bool random() const { return false; }
 
   virtual Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const = 0;
-  // Shapes of the outputs for these inputs, before memory is taken. `out` holds what infer() answers on
-  // entry.
+  // Shapes of the outputs for these inputs, before memory is taken. On entry `out` holds what infer()
+  // returned.
   virtual Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const = 0;
   virtual Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
                      Scratch& scratch) const = 0;
 
-  // Cropping operators look at a part of an image, and decoders can make a part: where one follows the other,
-  // run_part() is called with what reads() answers for every reader. The bytes that are read are the same.
+  // Cropping operators read a part of an image, and decoders can make a part: where one follows the other,
+  // run_part() is called with a box that covers what reads() returns for every reader. The bytes that are
+  // read are the same.
   virtual bool reads_part() const { return false; }
   virtual Result<Box> reads(const Shape& image, const Key& key) const;  // REQUIRES: reads_part()
   virtual bool makes_part() const { return false; }
   virtual Status run_part(std::span<const View> in, const Key& key, const Box& part,
                           std::span<const MutView> out, Scratch& scratch) const;
 
-  // Operators that crop, flip or resize one image say where its pixels come from, without any: with what they
-  // draw, and with the views of the bound parameters. See graph/passes/planar.h.
+  // Operators that crop, flip or resize one image compute where its pixels come from without any pixels: from
+  // their draws and the views of the bound parameters. See graph/passes/planar.h.
   virtual Placing placing() const { return Placing::none; }
   virtual Result<Geometry> place(const Geometry& image, std::span<const View> bound, const Key& key) const;
-  // The operator that does to masks alone what this one does to them after their image, by the same draws.
+  // The operator that does to masks alone, with the same draws, what this one does to the masks that follow
+  // its image.
   virtual std::shared_ptr<const AnyOp> of_masks() const { return nullptr; }  // null: this one does
 
-  // What makes many calls in a row on one thread cheaper while it is held, and is given back on that thread:
-  // the lock of an interpreter. Null where there is none.
+  // A lock that makes consecutive calls on one thread cheaper while it is held, such as an interpreter's;
+  // must be released on that thread. Null if there is none.
   virtual std::shared_ptr<const void> hold() const { return nullptr; }
 
-  // False for a call that is a part of what the user sees as one: its time counts, it does not.
+  // False for a call that is part of what the user sees as one call: its time is counted, the call is not.
   virtual bool counted() const { return true; }
 };
 using OpPtr = std::shared_ptr<const AnyOp>;
 
-// Where a composite operator writes the operators it stands for. Values are numbered by whoever implements
-// this.
+// Receives the operators that a composite operator expands to. The implementation numbers the values.
 class Builder {
  public:
   virtual ~Builder() = default;
@@ -121,7 +122,7 @@ struct OpInfo {
   std::string name, doc;
   std::vector<std::string> inputs;
   bool variadic = false, elementwise = false, random = false;
-  int outputs = 1;  // of one that is not variadic
+  int outputs = 1;  // of an operator that is not variadic
   std::vector<ParamInfo> params;
   // `params` may leave out any parameter that has a default; `bound` names those that come from fields.
   Result<OpPtr> (*make)(const Value& params, std::span<const std::string> bound) = nullptr;

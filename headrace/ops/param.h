@@ -1,7 +1,7 @@
 // Parameters of operators: how a struct's members become JSON, Python arguments, checks and documentation.
 //
 // `Arg<T>` is a parameter that is a constant or, per sample, a field; `Field` describes one member;
-// `Codec<T>` turns a member into a Value and back. An operator writes one tuple of Fields and gets the rest
+// `Codec<T>` converts a member to a Value and back. An operator writes one tuple of Fields and gets the rest
 // from it.
 #pragma once
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace headrace {
 
-// A scalar parameter: constant, or bound to a field of the sample. Operators only ever read `value`; when it
-// is bound the engine fills `value` from the field before each call and repeats check().
+// A scalar parameter: constant, or bound to a field of the sample. Operators only read `value`; when it is
+// bound the engine fills `value` from the field before each call and repeats check().
 template <class T> struct Arg {
   T value{};
   Arg() = default;
@@ -40,10 +40,11 @@ template <class Op, class T> Field(std::string_view, T Op::*, std::string_view) 
 // Specialise for an enum: `static constexpr std::array names{"bilinear", ...}` in the order of its values.
 template <class E> struct EnumNames;
 
-// A C++ member type <-> Value, and its spelling in Python. `in` answers whether the value fits.
+// Converts a C++ member type to a Value and back, and spells it in Python. `in` returns whether the value
+// fits.
 template <class T> struct Codec;
 
-// What was wanted when it does not fit: for people, where the spelling in Python does not say it.
+// The expected value in messages, where the Python spelling does not describe it.
 template <class T> std::string wanted_text() {
   if constexpr (requires { Codec<T>::wanted(); }) return Codec<T>::wanted();
   return Codec<T>::py();
@@ -107,7 +108,7 @@ template <> struct Codec<std::string> {
 template <> struct Codec<DType> {
   static std::string py() { return "DTypeLike"; }
   static std::string wanted() { return "one of " + dtype_names(); }
-  static Value out(DType v) { return dtype_name(v); }
+  static Value out(DType v) { return short_name(v); }
   static bool in(const Value& v, DType& o) {
     if (!v.text()) return false;
     auto parsed = parse_dtype(*v.text());
@@ -142,7 +143,7 @@ struct Codec<E> {
     return false;
   }
 };
-// A list; one scalar stands for a list of one.
+// A list; one scalar is accepted as a list of one.
 template <class T> struct Codec<std::vector<T>> {
   static std::string py() { return Codec<T>::py() + " | Sequence[" + Codec<T>::py() + "]"; }
   static Value out(const std::vector<T>& v) {

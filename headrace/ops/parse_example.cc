@@ -9,10 +9,9 @@ struct ParseExample {
   static constexpr std::string_view name = "parse_example";
   static constexpr std::string_view doc =
       "Take features out of a serialised tf.train.Example, as tf.io.parse_single_example does. A feature of "
-      "numbers is a tensor of its shape, of rank 1 and any length for VarLenFeature; one value of bytes is "
-      "bytes; several are {'values': bytes, 'lengths': i64}, the values one after the other. The features "
-      "that "
-      "are not named cost nothing.";
+      "numbers is a tensor of its shape, for VarLenFeature of rank 1 and any length; one value of bytes is "
+      "bytes; several are {'values': bytes, 'lengths': int64}, the values concatenated. Features that are "
+      "not named cost nothing.";
   FeatureSpecs features;
   static constexpr std::tuple fields{
       Field{"features", &ParseExample::features,
@@ -22,7 +21,7 @@ struct ParseExample {
 
   Status check() const {
     if (!features.wrong.empty()) return invalid("features: " + features.wrong);
-    return features.specs.empty() ? invalid("features wants at least one") : Status();
+    return features.specs.empty() ? invalid("features must not be empty") : Status();
   }
 
   std::string structure() const {

@@ -53,16 +53,17 @@ TEST(ParseExample, WhatIsMissingHasItsDefaultOrIsAnError) {
          "(0, 3)"},
         {R"({"nothing": {"dtype": "i64", "default_value": 3}})", "3 ()"}})
     EXPECT_EQ(parse(features), outputs) << features;
-  EXPECT_THAT(parse(R"({"no": {}})"), HasSubstr("wants the feature 'no', the example has none"));
-  EXPECT_THAT(parse(R"({"no": {"dtype": "i64"}})"), HasSubstr("wants the feature 'no'"));
+  EXPECT_THAT(parse(R"({"no": {}})"), HasSubstr("the example has no feature 'no'"));
+  EXPECT_THAT(parse(R"({"no": {"dtype": "i64"}})"), HasSubstr("the example has no feature 'no'"));
   EXPECT_THAT(parse(R"({"no": {"kind": "fixed_len_sequence", "dtype": "i64"}})"),
-              HasSubstr("wants the feature 'no'"));
+              HasSubstr("the example has no feature 'no'"));
 }
 
 TEST(ParseExample, MessagesInPiecesAreMergedAsProtocolBuffersAre) {
   const std::string first = field(1, ints({1})), second = field(1, ints({2, 3}));
   const std::string spec = R"({"x": {"kind": "var_len", "dtype": "i64"}})";
-  // Two lists in one Feature, two Features in one entry: joined. Two entries, in one map or two: the last.
+  // Two lists in one Feature, two Features in one entry: joined. Two entries, in one map or two: the last one
+  // counts.
   EXPECT_EQ(parse(spec, example(field(1, field(1, "x") + field(2, field(3, first) + field(3, second))))),
             "1 2 3 (3)");
   EXPECT_EQ(
@@ -73,32 +74,34 @@ TEST(ParseExample, MessagesInPiecesAreMergedAsProtocolBuffersAre) {
   EXPECT_EQ(parse(R"({"x": {"dtype": "i64"}, "y": {"dtype": "i64"}})",
                   example(entry("x", 3, first)) + example(entry("y", 3, first))),
             "1 (); 1 ()");
-  // Another kind in between: what came before it is gone.
+  // A list of another kind in between discards what came before it.
   const std::string three = field(3, first) + field(2, field(1, floats({1}))) + field(3, second);
   EXPECT_EQ(parse(spec, example(field(1, field(1, "x") + field(2, three)))), "2 3 (2)");
 }
 
 TEST(ParseExample, SaysWhatDoesNotFit) {
   for (const auto& [features, said] :
-       {Case{R"({"label": {"dtype": "f32"}})", "wants 'label' of f32, got i64"},
-        {R"({"box": {"dtype": "f32", "shape": 3}})", "wants 3 values of 'box' for shape (3), got 4"},
+       {Case{R"({"label": {"dtype": "f32"}})", "expected 'label' of float32, got int64"},
+        {R"({"box": {"dtype": "f32", "shape": 3}})", "expected 3 values of 'box' for shape (3), got 4"},
         {R"({"box": {"kind": "fixed_len_sequence", "dtype": "f32", "shape": 3}})",
          "a multiple of 3 values of 'box'"},
-        {R"({"names": {}})", "wants 1 values of 'names' for shape (), got 3"},
+        {R"({"names": {}})", "expected 1 values of 'names' for shape (), got 3"},
         {R"({"none": {"dtype": "i64"}})", "got 0"},
-        {R"({})", "features wants at least one"},
-        {R"([1])", "features wants an object of features by name"},
-        {R"({"a": 3})", "features: 'a': wants an object, got 3"},
-        {R"({"a": {"dtype": "f64"}})", "dtype wants bytes, i64 or f32"},
-        {R"({"a": {"shap": 3}})", "has no 'shap'"},
+        {R"({})", "features must not be empty"},
+        {R"([1])", "features must be an object of features by name"},
+        {R"({"a": 3})", "features: 'a': expected an object, got 3"},
+        {R"({"a": {"dtype": "f64"}})", "dtype must be bytes, int64 or float32"},
+        {R"({"a": {"shap": 3}})", "unknown key 'shap'"},
         {R"({"a": {"shape": -1}})", "no negative dimension"},
-        {R"({"a": {"kind": "ragged"}})", "kind wants \"fixed_len\", \"var_len\" or \"fixed_len_sequence\""},
-        {R"({"a": {"dtype": "i64", "default_value": 0.5}})", "default_value wants values of i64, got 0.5"},
+        {R"({"a": {"kind": "ragged"}})", "kind must be \"fixed_len\", \"var_len\" or \"fixed_len_sequence\""},
+        {R"({"a": {"dtype": "i64", "default_value": 0.5}})",
+         "default_value must hold values of dtype int64, got 0.5"},
         {R"({"a": {"dtype": "i64", "shape": 3, "default_value": [1, 2]}})",
          "one value, or 3 for shape (3), got 2"},
         {R"({"a": {"kind": "var_len", "dtype": "i64", "default_value": 1}})",
-         "default_value wants fixed_len"},
-        {R"({"a": {"kind": "fixed_len_sequence", "dtype": "i64", "shape": 0}})", "dimensions above 0"}})
+         "default_value needs fixed_len"},
+        {R"({"a": {"kind": "fixed_len_sequence", "dtype": "i64", "shape": 0}})",
+         "at most 7 dimensions, all above 0"}})
     EXPECT_THAT(parse(features), HasSubstr(said)) << features;
 }
 
@@ -138,7 +141,7 @@ TEST(ParseExample, AnyBytesAreReadOrRefused) {
     }
 }
 
-// A FeatureList of these steps, each a serialised list of a kind; kind 0 is a Feature of nothing.
+// A FeatureList of these steps, each a serialised list of a kind; kind 0 is a Feature without a list.
 std::string list(const std::string& key, int kind, const std::vector<std::string>& steps) {
   std::string features;
   for (const std::string& step : steps) features += field(1, kind ? field(kind, step) : "");
@@ -174,20 +177,20 @@ TEST(ParseSequenceExample, GivesContextThenSteps) {
 
 TEST(ParseSequenceExample, SaysWhatDoesNotFit) {
   for (const auto& [params, said] :
-       {Case{R"({})", "at least one feature in context_features or sequence_features"},
-        {R"({"context_features": {"no": {}}})", "wants the feature 'no'"},
+       {Case{R"({})", "expected at least one feature in context_features or sequence_features"},
+        {R"({"context_features": {"no": {}}})", "the example has no feature 'no'"},
         {R"({"sequence_features": {"no": {"kind": "fixed_len_sequence", "dtype": "f32"}}})",
-         "wants the feature 'no'"},
+         "the example has no feature 'no'"},
         {R"({"sequence_features": {"words": {"dtype": "i64"}}})",
-         "wants var_len or fixed_len_sequence, got fixed_len"},
+         "must be var_len or fixed_len_sequence, got fixed_len"},
         {R"({"sequence_features": {"frames": {"kind": "var_len", "dtype": "bytes"}}})",
-         "wants one value a step"},
+         "must have one value per step"},
         {R"({"sequence_features": {"words": {"kind": "fixed_len_sequence", "dtype": "i64", "shape": 2}}})",
-         "wants 2 values of 'words' in each step for shape (2), got 0 in step 1"},
+         "expected 2 values of 'words' in each step for shape (2), got 0 in step 1"},
         {R"({"sequence_features": {"boxes": {"kind": "fixed_len_sequence", "dtype": "f32"}}})",
-         "wants 1 values of 'boxes' in each step for shape (), got 2 in step 0"},
+         "expected 1 values of 'boxes' in each step for shape (), got 2 in step 0"},
         {R"({"sequence_features": {"boxes": {"kind": "var_len", "dtype": "i64"}}})",
-         "wants 'boxes' of i64, got f32"}})
+         "expected 'boxes' of int64, got float32"}})
     EXPECT_THAT(sequence(params), HasSubstr(said)) << params;
 }
 

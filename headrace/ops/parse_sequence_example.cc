@@ -8,11 +8,10 @@ struct ParseSequenceExample {
   static constexpr std::string_view name = "parse_sequence_example";
   static constexpr std::string_view doc =
       "Take features out of a serialised tf.train.SequenceExample, as tf.io.parse_single_sequence_example "
-      "does: "
-      "(context, sequence). Of the context as parse_example; of the feature lists a FixedLenSequenceFeature "
-      "is a "
-      "tensor (steps, ...shape), of bytes {'values': bytes, 'lengths': i64 (steps)}, and a VarLenFeature is "
-      "{'values', 'lengths'} too: the values of all steps, and how many each has.";
+      "does: (context, sequence). The context is as in parse_example. Of the feature lists, a "
+      "FixedLenSequenceFeature is a tensor (steps, ...shape), or for bytes {'values': bytes, 'lengths': "
+      "int64 (steps)}; a VarLenFeature is {'values', 'lengths'}: the values of all steps, and the number of "
+      "values in each step.";
   std::optional<FeatureSpecs> context_features, sequence_features;
   static constexpr std::tuple fields{
       Field{"context_features", &ParseSequenceExample::context_features,
@@ -28,7 +27,7 @@ struct ParseSequenceExample {
       if (Status status = spec.check_steps(); !status.ok())
         return std::move(status).before("sequence_features: '" + spec.name + "': ");
     if (context().specs.empty() && sequence().specs.empty())
-      return invalid("wants at least one feature in context_features or sequence_features");
+      return invalid("expected at least one feature in context_features or sequence_features");
     return {};
   }
 

@@ -1,5 +1,5 @@
-// Inputs of an operator that are batches of texts, or of arrays of several shapes. No View can say what they
-// hold, so operators of Phase::python alone are called with them, and find them here.
+// Inputs of an operator that are batches of strings, or of arrays of different shapes. No View can describe
+// them, so only operators of Phase::python are called with them, and find them here.
 #pragma once
 #include <vector>
 
@@ -7,10 +7,10 @@
 
 namespace headrace {
 
-// Those of the operator that is called on this thread, for as long as it lives.
+// Sets those of the operator that is called on this thread, during its lifetime.
 class RaggedInputs {
  public:
-  // One an input, null for an array. They outlive the call.
+  // One per input, null for an array. They must outlive the call.
   explicit RaggedInputs(std::vector<const Tensor*> inputs);
   ~RaggedInputs();
   RaggedInputs(const RaggedInputs&) = delete;

@@ -7,9 +7,8 @@ namespace {
 struct RandomCrop {
   static constexpr std::string_view name = "random_crop";
   static constexpr std::string_view doc =
-      "Cut a window of a fixed size at a random place. Inputs given together, an image and its mask, must "
-      "have one height "
-      "and width and are cut at the same place.";
+      "Cut a window of a fixed size at a random place. Inputs given together, such as an image and its mask, "
+      "must have one height and width and are cut at the same place.";
   std::vector<int64_t> size;
   static constexpr std::tuple fields{
       Field{"size", &RandomCrop::size,

@@ -14,7 +14,7 @@ OpPtr crop_of(std::string_view name, Value size) {
   return *op;
 }
 
-template <class T> View view_of(const std::vector<T>& pixels, const Shape& shape, DType dtype) {
+template <class T> View view_of_crop(const std::vector<T>& pixels, const Shape& shape, DType dtype) {
   return {dtype, shape, reinterpret_cast<const std::byte*>(pixels.data())};
 }
 template <class T> MutView mutable_view_of(std::vector<T>& pixels, const Shape& shape, DType dtype) {
@@ -25,7 +25,7 @@ TEST(CenterCrop, CutsTheMiddle) {
   std::vector<uint8_t> image(4 * 5 * 2), window(2 * 3 * 2);
   std::iota(image.begin(), image.end(), uint8_t{0});
   const OpPtr op = crop_of("center_crop", Value::List{2, 3});
-  const View in = view_of(image, {4, 5, 2}, DType::u8);
+  const View in = view_of_crop(image, {4, 5, 2}, DType::u8);
   const MutView out = mutable_view_of(window, {2, 3, 2}, DType::u8);
   Scratch scratch;
   ASSERT_TRUE(op->run({&in, 1}, Key(), {&out, 1}, scratch).ok());
@@ -40,7 +40,7 @@ TEST(CenterCrop, RoundsItsCornerToTheEvenPixelAsTorchvisionDoes) {
     const auto width = static_cast<int64_t>(i) + 1;
     std::vector<uint8_t> row(i + 1), pixel(1);
     std::iota(row.begin(), row.end(), uint8_t{0});
-    const View in = view_of(row, {1, width}, DType::u8);
+    const View in = view_of_crop(row, {1, width}, DType::u8);
     const MutView out = mutable_view_of(pixel, {1, 1}, DType::u8);
     Scratch scratch;
     ASSERT_TRUE(op->run({&in, 1}, Key(), {&out, 1}, scratch).ok());
@@ -58,7 +58,7 @@ TEST(RandomCrop, ImageAndMaskAreCutAtTheSamePlaceAndEveryPlaceComesUp) {
   for (uint64_t index = 0; index < 200; ++index) {
     std::vector<uint8_t> image_out(4);
     std::vector<int32_t> mask_out(4);
-    const View in[] = {view_of(image, {3, 4}, DType::u8), view_of(mask, {3, 4, 1}, DType::i32)};
+    const View in[] = {view_of_crop(image, {3, 4}, DType::u8), view_of_crop(mask, {3, 4, 1}, DType::i32)};
     const MutView out[] = {mutable_view_of(image_out, {2, 2}, DType::u8),
                            mutable_view_of(mask_out, {2, 2, 1}, DType::i32)};
     Scratch scratch;
@@ -74,23 +74,23 @@ TEST(RandomCrop, InfersTheWindowAndKeepsTheChannels) {
   const TensorSpec image{DType::u8, {kAny, kAny, 3}};
   const auto specs = crop_of("random_crop", Value::List{5, 7})->infer({&image, 1});
   ASSERT_TRUE(specs.ok());
-  EXPECT_EQ((*specs)[0].text(), "u8 (5, 7, 3)");
+  EXPECT_EQ((*specs)[0].text(), "uint8 (5, 7, 3)");
 }
 
 TEST(RandomCrop, RefusalsNameBothSizes) {
   const OpPtr op = crop_of("random_crop", 8);
   const TensorSpec small{DType::u8, {6, 9, 3}};
   EXPECT_EQ(op->infer({&small, 1}).status().text(),
-            "random_crop: wants an image of at least (8, 8), got (6, 9)");
+            "random_crop: expected an image of at least (8, 8), got (6, 9)");
   std::vector<uint8_t> a(100), b(90), out_a(64), out_b(64);
-  const View in[] = {view_of(a, {10, 10}, DType::u8), view_of(b, {9, 10}, DType::u8)};
+  const View in[] = {view_of_crop(a, {10, 10}, DType::u8), view_of_crop(b, {9, 10}, DType::u8)};
   const MutView out[] = {mutable_view_of(out_a, {8, 8}, DType::u8),
                          mutable_view_of(out_b, {8, 8}, DType::u8)};
   Scratch scratch;
   EXPECT_EQ(op->run(in, Key(), out, scratch).text(),
-            "random_crop: wants inputs of one height and width, got (10, 10) and (9, 10)");
+            "random_crop: expected inputs of one height and width, got (10, 10) and (9, 10)");
   EXPECT_EQ(make_op("random_crop", Value(Value::Object{{"size", 0}})).status().text(),
-            "random_crop: size wants at least 1, got (0)");
+            "random_crop: size must be at least 1, got (0)");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The operator to read first: parameters, checks, shapes, randomness and pixels, each in its place.
+// The operator to read first: parameters, checks, shapes, randomness and pixels.
 #include <cstring>
 
 #include "headrace/ops/registered.h"
@@ -24,7 +24,7 @@ void mirror_row(const std::byte* in, int64_t width, size_t pixel_size, std::byte
 struct RandomFlip {
   static constexpr std::string_view name = "random_flip";
   static constexpr std::string_view doc =
-      "Mirror images left to right with probability `p`. Inputs given together, an image and its "
+      "Mirror images left to right with probability `p`. Inputs given together, such as an image and its "
       "mask, must have one height and width and are mirrored together.";
   Arg<float> p = 0.5f;
   static constexpr std::tuple fields{
@@ -34,20 +34,20 @@ struct RandomFlip {
 
   Status check() const {
     if (p >= 0.0f && p <= 1.0f) return {};
-    return invalid("p wants a probability from 0 to 1, got " + std::to_string(p.value));
+    return invalid("p must be a probability from 0 to 1, got " + std::to_string(p.value));
   }
 
-  // Built into the graph: what comes out has the dtype and the shape of what goes in.
+  // Called when the graph is built: the output has the dtype and the shape of the input.
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     for (const TensorSpec& image : in) {
       if (is_text(image.dtype) || image.shape.rank() < 2 || image.shape.rank() > 3)
-        return invalid("wants images (H, W) or (H, W, C), got " + image.text());
+        return invalid("expected images (H, W) or (H, W, C), got " + image.text());
       HEADRACE_TRY(check_layout(image));
     }
     return std::vector<TensorSpec>(in.begin(), in.end());
   }
 
-  // Per sample, into memory that the engine chose. One draw decides for all inputs: word 0 of the key.
+  // Per sample, into memory that the engine provides. One draw decides for all inputs: word 0 of the key.
   Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
     HEADRACE_TRY(check_one_size(in));
     const bool mirrored = mirrors(key);
@@ -66,7 +66,7 @@ struct RandomFlip {
     return {};
   }
 
-  // The same without pixels, for decoders that crop, resize and mirror on the way.
+  // The same without pixels, for decoders that crop, resize and mirror while decoding.
   Result<Geometry> place(const Geometry& image, const Key& key) const {
     return mirrors(key) ? image.flipped() : image;
   }

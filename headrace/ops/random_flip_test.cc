@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-// One image of `shape` counted up from 0, and what random_flip(p) makes of it.
+// One image of `shape` with values counting up from 0, and what random_flip(p) makes of it.
 std::vector<uint8_t> flip(const std::vector<uint8_t>& pixels, const Shape& shape, double p,
                           const Key& key = Key()) {
   const OpPtr op = *make_op("random_flip", Value(Value::Object{{"p", p}}));
@@ -59,9 +59,9 @@ TEST(RandomFlip, ImageAndMaskAreMirroredTogether) {
 TEST(RandomFlip, RefusalsSayWhatWasWanted) {
   const TensorSpec vector{DType::u8, {3}};
   EXPECT_EQ((*make_op("random_flip", Value()))->infer({&vector, 1}).status().text(),
-            "random_flip: wants images (H, W) or (H, W, C), got u8 (3)");
-  EXPECT_EQ(make_op("random_flip", Value(Value::Object{{"p", 2}})).status().text().substr(0, 52),
-            "random_flip: p wants a probability from 0 to 1, got ");
+            "random_flip: expected images (H, W) or (H, W, C), got uint8 (3)");
+  EXPECT_EQ(make_op("random_flip", Value(Value::Object{{"p", 2}})).status().text().substr(0, 54),
+            "random_flip: p must be a probability from 0 to 1, got ");
 }
 
 }  // namespace

@@ -7,8 +7,10 @@ namespace {
 struct RandomResize {
   static constexpr std::string_view name = "random_resize";
   static constexpr std::string_view doc =
-      "Resize an image so that its shorter side has a random length, drawn uniformly, and its shape is kept. "
-      "Inputs given together, an image and its mask, must have one height and width and get the same length.";
+      "Resize an image so that its shorter side has a random length, drawn uniformly; the aspect ratio is "
+      "kept. Inputs given together, such as an image and its mask, must have one height and width and get "
+      "the "
+      "same length.";
   std::array<int64_t, 2> shorter{256, 480};
   Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;
@@ -22,7 +24,7 @@ struct RandomResize {
 
   Status check() const {
     if (shorter[0] >= 1 && shorter[0] <= shorter[1] && shorter[1] <= kMaxImageSide) return {};
-    return invalid("shorter wants (least, greatest) from 1 to " + std::to_string(kMaxImageSide) + ", got " +
+    return invalid("shorter must be (least, greatest) from 1 to " + std::to_string(kMaxImageSide) + ", got " +
                    Shape(shorter).text());
   }
 
@@ -30,7 +32,7 @@ struct RandomResize {
     return infer_resized(in, samplings(), [](const Shape&) -> Result<ImageSize> { return ImageSize{}; });
   }
 
-  // run() finds the size in the shape of `out`.
+  // run() reads the size from the shape of `out`.
   Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
     HEADRACE_ASSIGN(const ImageSize resized, size_of(in[0].shape, key));

@@ -44,7 +44,7 @@ TEST(RandomResize, EqualsResizeToTheMeasuredSize) {
 
 TEST(RandomResize, SaysWhatItWants) {
   EXPECT_EQ(make_op("random_resize", *Value::parse(R"({"shorter": [9, 8]})")).status().text(),
-            "random_resize: shorter wants (least, greatest) from 1 to 65500, got (9, 8)");
+            "random_resize: shorter must be (least, greatest) from 1 to 65500, got (9, 8)");
 }
 
 }  // namespace

@@ -8,16 +8,15 @@ struct RandomResizedCrop {
   static constexpr std::string_view name = "random_resized_crop";
   static constexpr std::string_view doc =
       "Cut a window of random area, shape and place out of an image and resize it: the augmentation of "
-      "ImageNet training. Inputs given together, an image and its mask, must have one height and width and "
-      "share "
-      "the window.";
+      "ImageNet training. Inputs given together, such as an image and its mask, must have one height and "
+      "width and share the window.";
   std::vector<int64_t> size;
   std::array<double, 2> scale = CropRange{}.scale, ratio = CropRange{}.ratio;
   Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;
   static constexpr std::tuple fields{
       Field{"size", &RandomResizedCrop::size, "Size of the result: one number or (height, width)."},
-      Field{"scale", &RandomResizedCrop::scale, "Least and greatest share of the image's area."},
+      Field{"scale", &RandomResizedCrop::scale, "Least and greatest fraction of the image's area."},
       Field{"ratio", &RandomResizedCrop::ratio, "Least and greatest width / height of the window."},
       Field{"interpolation", &RandomResizedCrop::interpolation, kInterpolationDoc},
       Field{"mask_interpolation", &RandomResizedCrop::mask_interpolation, kMaskInterpolationDoc},
@@ -29,9 +28,9 @@ struct RandomResizedCrop {
   Status check() const {
     HEADRACE_TRY(check_size(size));
     if (!(scale[0] > 0 && scale[0] <= scale[1] && scale[1] <= 1))
-      return invalid("scale wants (least, greatest) above 0 and up to 1, got " + text(scale));
+      return invalid("scale must be (least, greatest) above 0 and up to 1, got " + text(scale));
     if (!(ratio[0] >= 1e-4 && ratio[0] <= ratio[1] && ratio[1] <= 1e4))
-      return invalid("ratio wants (least, greatest) from 0.0001 to 10000, got " + text(ratio));
+      return invalid("ratio must be (least, greatest) from 0.0001 to 10000, got " + text(ratio));
     return {};
   }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kHeight = 375, kWidth = 500;
 
-// torchvision's rule written again, with another generator.
+// torchvision's rule reimplemented, with another generator.
 Box reference_box(int64_t height, int64_t width, const CropRange& range, std::mt19937_64& random) {
   const auto uniform = [&](double low, double high) {
     return std::uniform_real_distribution(low, high)(random);
@@ -107,9 +107,9 @@ TEST(RandomResizedCrop, SaysWhatItWants) {
     return std::string(make_op("random_resized_crop", *Value::parse(json)).status().text());
   };
   EXPECT_EQ(refusal(R"({"size": 8, "scale": [0.0, 1.0]})"),
-            "random_resized_crop: scale wants (least, greatest) above 0 and up to 1, got [0.0,1.0]");
+            "random_resized_crop: scale must be (least, greatest) above 0 and up to 1, got [0.0,1.0]");
   EXPECT_EQ(refusal(R"({"size": 8, "ratio": [2.0, 1.0]})"),
-            "random_resized_crop: ratio wants (least, greatest) from 0.0001 to 10000, got [2.0,1.0]");
+            "random_resized_crop: ratio must be (least, greatest) from 0.0001 to 10000, got [2.0,1.0]");
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ template <class Op> Status check(const Op& op) {
   return {};
 }
 
-// Parameters from an object. Unknown names and values that do not fit are errors that say what was wanted.
+// Parameters from an object. Unknown names and values that do not fit are errors that state what was
+// expected.
 template <class Op> Result<Op> parse(const Value& params) {
   Op op;
   if (const auto* object = params.object()) {
@@ -48,15 +49,15 @@ template <class Op> Result<Op> parse(const Value& params) {
         wanted = wanted_text<T>();
       });
       if (!known) return invalid(prefix<Op>() + "has no parameter '" + key + "'");
-      if (!fits) return invalid(prefix<Op>() + key + " wants " + wanted + ", got " + value.dump());
+      if (!fits) return invalid(prefix<Op>() + key + " must be " + wanted + ", got " + value.dump());
     }
   } else if (!params.is_null()) {
-    return invalid(prefix<Op>() + "parameters want an object, got " + params.dump());
+    return invalid(prefix<Op>() + "parameters must be an object, got " + params.dump());
   }
   return op;
 }
 
-// Read one scalar of any numeric dtype into a bound parameter.
+// Reads one scalar of any numeric dtype into a bound parameter.
 template <class T> bool read_scalar(const View& v, T& out) {
   if (is_text(v.dtype) || v.shape.count() != 1) return false;
   visit_dtype(v.dtype, [&]<class S>() {
@@ -206,7 +207,7 @@ template <class Op> class Adapter final : public AnyOp {
         using T = std::remove_cvref_t<decltype(op.*field.member)>;
         if constexpr (is_arg<T>)
           if (field.name == bound_[i] && !read_scalar(args[i], (op.*field.member).value))
-            status = invalid(prefix<Op>() + bound_[i] + " wants a scalar, got " + args[i].spec().text());
+            status = invalid(prefix<Op>() + bound_[i] + " must be a scalar, got " + args[i].spec().text());
       });
     return status;
   }

@@ -22,21 +22,21 @@ Status check_resizable(const TensorSpec& image, Interpolation interpolation) {
       nearest ? !is_text(image.dtype) : image.dtype == DType::u8 || image.dtype == DType::f32;
   if (!known_type || shape.rank() < 2 || shape.rank() > 3 ||
       (shape.rank() == 3 && !fits(shape[2], kMaxChannels)))
-    return invalid((nearest ? "wants an image" : "wants a u8 or f32 image") +
+    return invalid((nearest ? "expected an image" : "expected a uint8 or float32 image") +
                    std::string(" (H, W, C) of 1 to 4 channels, or (H, W), got ") + image.text());
   if (!fits(shape[0], kernels::kMaxSide) || !fits(shape[1], kernels::kMaxSide))
-    return invalid("wants an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side, got " +
+    return invalid("expected an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side, got " +
                    image.text());
   return {};
 }
 
 Status check_size(std::span<const int64_t> size) {
   if (size.empty() || size.size() > 2)
-    return invalid("size wants one number or (height, width), got " + std::to_string(size.size()) +
+    return invalid("size must be one number or (height, width), got " + std::to_string(size.size()) +
                    " numbers");
   for (int64_t side : size)
     if (side < 1 || side > kMaxImageSide)
-      return invalid("size wants numbers from 1 to " + std::to_string(kMaxImageSide) + ", got " +
+      return invalid("size must be from 1 to " + std::to_string(kMaxImageSide) + ", got " +
                      std::to_string(side));
   return {};
 }
@@ -46,7 +46,7 @@ Result<ImageSize> keep_aspect(const Shape& image, int64_t shorter) {
   if (height == kAny || width == kAny) return ImageSize{};
   const int64_t longer = shorter * std::max(height, width) / std::min(height, width);
   if (longer > kMaxImageSide)
-    return invalid("wants a result of at most " + std::to_string(kMaxImageSide) + " pixels a side, got " +
+    return invalid("expected a result of at most " + std::to_string(kMaxImageSide) + " pixels a side, got " +
                    std::to_string(longer) + " from an image " + image.text());
   return height <= width ? ImageSize{shorter, longer} : ImageSize{longer, shorter};
 }

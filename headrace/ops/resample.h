@@ -1,4 +1,4 @@
-// What the operators that resize share: which images they take, how large an output may be, and the call of
+// Shared by the operators that resize: which images they accept, how large an output may be, and the call of
 // the kernel.
 //
 // For resize, random_resize, random_resized_crop and crop_boxes. Free functions, any thread.
@@ -26,12 +26,13 @@ template <> struct EnumNames<Interpolation> {
                                     std::string_view("box")};
 };
 inline constexpr std::string_view kInterpolationDoc =
-    "How pixels between pixels are found: as Pillow does it. \"box\" is the mean of the area.";
+    "Interpolation between pixels, as in Pillow. \"box\" is the mean of the area.";
 inline constexpr std::string_view kAntialiasDoc =
-    "Widen the filter when shrinking, so that every pixel counts. Without it only the nearest ones do.";
+    "Widen the filter when shrinking, so that every pixel counts. Without it only the nearest pixels do.";
 
 inline constexpr std::string_view kMaskInterpolationDoc =
-    "The same for the inputs after the first, which are its masks: \"nearest\" keeps class numbers as they "
+    "Interpolation of the inputs after the first, which are its masks: \"nearest\" keeps class numbers as "
+    "they "
     "are.";
 
 struct Sampling {
@@ -39,14 +40,14 @@ struct Sampling {
   bool antialias = true;
 };
 
-// Of inputs given together: the first is the image, those after it are its masks.
+// For inputs given together: the first is the image, the others are its masks.
 struct Samplings {
   Sampling image;
   Interpolation mask = Interpolation::nearest;
   Sampling of(size_t input) const { return input == 0 ? image : Sampling{mask, image.antialias}; }
 };
 
-// Of an operator that resizes. What is not defined on planes is defined on decoded pixels.
+// For an operator that resizes. Interpolations that are not defined on planes use decoded pixels.
 inline Placing placing_of(Interpolation interpolation) {
   return kernels::is_for_planes(interpolation) ? Placing::resamples : Placing::none;
 }
@@ -55,23 +56,23 @@ struct ImageSize {
   int64_t height = kAny, width = kAny;
 };
 
-// An error unless it is an image that can be resized: u8 or f32, for nearest any numbers, (H, W, C) with 1 to
-// 4 channels or (H, W), not empty.
+// An error unless the image can be resized: uint8 or float32, for nearest any numbers, (H, W, C) with 1 to 4
+// channels or (H, W), not empty.
 Status check_resizable(const TensorSpec& image, Interpolation interpolation = Interpolation::bilinear);
 
-// One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, as for what a decoder
-// reads.
+// One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, the limit of the
+// decoders.
 Status check_size(std::span<const int64_t> size);
 
-// (height, width) of an image whose shorter side becomes `shorter`: the longer one is cut to int(shorter *
-// longer / old shorter), as torchvision does. Unknown where the image's is. An error when the longer side
-// would be too long.
+// (height, width) of an image whose shorter side becomes `shorter`: the longer one is truncated to
+// int(shorter * longer / old shorter), as in torchvision. Unknown where the image's is. An error when the
+// longer side would be too long.
 Result<ImageSize> keep_aspect(const Shape& image, int64_t shorter);
 
 // The same image with another height and width.
 TensorSpec with_size(const TensorSpec& image, ImageSize size);
 
-// The specs of images resized together, each to the size that `size_of(its shape)` answers.
+// The specs of images resized together, each to the size that `size_of(its shape)` returns.
 template <class F> Result<std::vector<TensorSpec>> infer_resized(std::span<const TensorSpec> images,
                                                                  const Samplings& samplings, F size_of) {
   std::vector<TensorSpec> out;
@@ -86,12 +87,12 @@ template <class F> Result<std::vector<TensorSpec>> infer_resized(std::span<const
 // An error unless all of them can be resized and have one height and width.
 Status check_resizable(std::span<const View> images, const Samplings& samplings);
 
-// Resize the same part of images that are checked, each as its sampling says. REQUIRES: as resize_box().
+// Resizes the same part of checked images, each with its sampling. REQUIRES: as resize_box().
 Status resize_boxes(std::span<const View> images, const Box& box, const Samplings& samplings,
                     std::span<const MutView> out, Scratch& scratch);
 
-// Resize the part `box` of `image` into `out`, all of it. Only pixels of the box count. REQUIRES:
-// check_resizable of the image, a box of at least one pixel within it, and `out` of its dtype and channels.
+// Resizes the part `box` of `image` to all of `out`. Only pixels of the box count. REQUIRES: check_resizable
+// of the image, a box of at least one pixel within it, and `out` of its dtype and channels.
 Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Scratch& scratch);
 
 }  // namespace headrace

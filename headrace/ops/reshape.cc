@@ -8,10 +8,10 @@ namespace {
 
 struct Reshape {
   static constexpr std::string_view name = "reshape";
-  static constexpr std::string_view doc = "Give the elements of a tensor another shape; their order stays.";
+  static constexpr std::string_view doc = "Change the shape of a tensor; the order of its elements is kept.";
   std::vector<int64_t> shape;
-  static constexpr std::tuple fields{
-      Field{"shape", &Reshape::shape, "Of the result; one dimension may be -1, for as many as there are."}};
+  static constexpr std::tuple fields{Field{
+      "shape", &Reshape::shape, "Shape of the result; one dimension may be -1, inferred from the rest."}};
   static constexpr std::array inputs{std::string_view("data")};
   static constexpr std::array required{std::string_view("shape")};
 
@@ -19,11 +19,11 @@ struct Reshape {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (is_text(in.dtype))
-      return invalid("wants numbers, got " + in.text() + "; decode_raw makes them of bytes");
+      return invalid("expected numbers, got " + in.text() + "; decode_raw converts bytes");
     if (!in.shape.is_static()) return TensorSpec{in.dtype, Shape(shape)};  // -1 is kAny
     const auto whole = whole_shape(shape, in.shape.count());
     if (whole) return TensorSpec{in.dtype, *whole};
-    return invalid("wants as many elements as shape " + Shape(shape).text() + " has, got " + in.text());
+    return invalid("expected the number of elements of shape " + Shape(shape).text() + ", got " + in.text());
   }
 
   Result<Shape> measure(View in, const Key&) const {

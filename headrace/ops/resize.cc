@@ -7,8 +7,8 @@ namespace {
 struct Resize {
   static constexpr std::string_view name = "resize";
   static constexpr std::string_view doc =
-      "Resize an image: to a height and width, or so that its shorter side has a length and its shape is "
-      "kept. Inputs given together, an image and its mask, must have one height and width.";
+      "Resize an image: to a height and width, or so that its shorter side has a length and the aspect ratio "
+      "is kept. Inputs given together, such as an image and its mask, must have one height and width.";
   std::vector<int64_t> size;
   Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;

@@ -18,29 +18,31 @@ std::string shape_of(const Value& params, const TensorSpec& image) {
 }
 
 TEST(ResizeOp, InfersTheShape) {
-  EXPECT_EQ(shape_of(sized({32, 48}), {DType::u8, {kAny, kAny, 3}}), "u8 (32, 48, 3)");
-  EXPECT_EQ(shape_of(sized({32, 48}), {DType::f32, {10, 20}}), "f32 (32, 48)");
-  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {kAny, kAny, 3}}), "u8 (?, ?, 3)");
-  // int(size * longer / shorter), as torchvision has it.
-  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {375, 500, 3}}), "u8 (256, 341, 3)");
-  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {500, 333, 3}}), "u8 (384, 256, 3)");
+  EXPECT_EQ(shape_of(sized({32, 48}), {DType::u8, {kAny, kAny, 3}}), "uint8 (32, 48, 3)");
+  EXPECT_EQ(shape_of(sized({32, 48}), {DType::f32, {10, 20}}), "float32 (32, 48)");
+  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {kAny, kAny, 3}}), "uint8 (?, ?, 3)");
+  // int(size * longer / shorter), as in torchvision.
+  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {375, 500, 3}}), "uint8 (256, 341, 3)");
+  EXPECT_EQ(shape_of(sized({256}), {DType::u8, {500, 333, 3}}), "uint8 (384, 256, 3)");
 }
 
 TEST(ResizeOp, SaysWhatItWants) {
   EXPECT_EQ(shape_of(sized({8}), {DType::i64, {5, 5, 3}}),
-            "resize: wants a u8 or f32 image (H, W, C) of 1 to 4 channels, or (H, W), got i64 (5, 5, 3)");
+            "resize: expected a uint8 or float32 image (H, W, C) of 1 to 4 channels, or (H, W), got int64 "
+            "(5, 5, 3)");
   EXPECT_EQ(shape_of(sized({8}), {DType::u8, {3, 224, 224}}),
-            "resize: wants a u8 or f32 image (H, W, C) of 1 to 4 channels, or (H, W), got u8 (3, 224, 224)");
+            "resize: expected a uint8 or float32 image (H, W, C) of 1 to 4 channels, or (H, W), got uint8 "
+            "(3, 224, 224)");
   EXPECT_EQ(shape_of(sized({8}), {DType::u8, {0, 224, 3}}),
-            "resize: wants an image of 1 to 16777216 pixels a side, got u8 (0, 224, 3)");
-  EXPECT_EQ(shape_of(sized({60000}), {DType::u8, {1, 100, 3}}),
-            "resize: wants a result of at most 65500 pixels a side, got 6000000 from an image (1, 100, 3)");
+            "resize: expected an image of 1 to 16777216 pixels a side, got uint8 (0, 224, 3)");
+  EXPECT_EQ(
+      shape_of(sized({60000}), {DType::u8, {1, 100, 3}}),
+      "resize: expected a result of at most 65500 pixels a side, got 6000000 from an image (1, 100, 3)");
   EXPECT_EQ(make_op("resize", Value()).status().text(),
-            "resize: wants the parameter 'size' ((height, width), or one number: the shorter side.)");
+            "resize: the parameter 'size' is missing ((height, width), or one number: the shorter side.)");
   EXPECT_EQ(make_op("resize", sized({1, 2, 3})).status().text(),
-            "resize: size wants one number or (height, width), got 3 numbers");
-  EXPECT_EQ(make_op("resize", sized({0})).status().text(),
-            "resize: size wants numbers from 1 to 65500, got 0");
+            "resize: size must be one number or (height, width), got 3 numbers");
+  EXPECT_EQ(make_op("resize", sized({0})).status().text(), "resize: size must be from 1 to 65500, got 0");
 }
 
 TEST(ResizeOp, MasksHoldAnyNumbersAndTakeTheNearest) {

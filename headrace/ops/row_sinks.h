@@ -1,5 +1,5 @@
 // Where the rows of a resampled picture go: straight to their place in the output, as pixels or normalised.
-// For ops/decode_resampled.cc; what codecs/resampled.h says of sinks holds.
+// For ops/decode_resampled.cc; the contract of sinks is in codecs/resampled.h.
 #pragma once
 #include <optional>
 

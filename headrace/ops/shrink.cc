@@ -9,13 +9,15 @@ namespace {
 struct Shrink {
   static constexpr std::string_view name = "shrink";
   static constexpr std::string_view doc =
-      "Resize an image so that its longer side is at most `max_side`; its shape is kept, and a smaller image "
-      "stays as it is. Inputs given together, an image and its mask, must have one height and width.";
+      "Resize an image so that its longer side is at most `max_side`; the aspect ratio is kept, and a "
+      "smaller "
+      "image is unchanged. Inputs given together, such as an image and its mask, must have one height and "
+      "width.";
   int64_t max_side = 0;
   Interpolation interpolation = Interpolation::bilinear, mask_interpolation = Interpolation::nearest;
   bool antialias = true;
   static constexpr std::tuple fields{
-      Field{"max_side", &Shrink::max_side, "Pixels of the longer side, at most."},
+      Field{"max_side", &Shrink::max_side, "Maximum length of the longer side in pixels."},
       Field{"interpolation", &Shrink::interpolation, kInterpolationDoc},
       Field{"mask_interpolation", &Shrink::mask_interpolation, kMaskInterpolationDoc},
       Field{"antialias", &Shrink::antialias, kAntialiasDoc}};
@@ -25,7 +27,7 @@ struct Shrink {
 
   Status check() const {
     if (max_side >= 1 && max_side <= kMaxImageSide) return {};
-    return invalid("max_side wants 1 to " + std::to_string(kMaxImageSide) + ", got " +
+    return invalid("max_side must be from 1 to " + std::to_string(kMaxImageSide) + ", got " +
                    std::to_string(max_side));
   }
 

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-std::string shape_of(int64_t max_side, const TensorSpec& image) {
+std::string shape_after(int64_t max_side, const TensorSpec& image) {
   const TensorSpec in[] = {image};
   const auto op = make_op("shrink", Value::Object{{"max_side", max_side}});
   if (!op.ok()) return std::string(op.status().text());
@@ -14,14 +14,14 @@ std::string shape_of(int64_t max_side, const TensorSpec& image) {
 }
 
 TEST(Shrink, TheLongerSideIsAtMostTheLimit) {
-  EXPECT_EQ(shape_of(100, {DType::u8, {200, 400, 3}}), "u8 (50, 100, 3)");
-  EXPECT_EQ(shape_of(100, {DType::u8, {401, 200, 3}}), "u8 (100, 50, 3)");
-  EXPECT_EQ(shape_of(100, {DType::u8, {1, 5000, 3}}), "u8 (1, 100, 3)");
-  EXPECT_EQ(shape_of(100, {DType::u8, {kAny, kAny, 3}}), "u8 (?, ?, 3)");
+  EXPECT_EQ(shape_after(100, {DType::u8, {200, 400, 3}}), "uint8 (50, 100, 3)");
+  EXPECT_EQ(shape_after(100, {DType::u8, {401, 200, 3}}), "uint8 (100, 50, 3)");
+  EXPECT_EQ(shape_after(100, {DType::u8, {1, 5000, 3}}), "uint8 (1, 100, 3)");
+  EXPECT_EQ(shape_after(100, {DType::u8, {kAny, kAny, 3}}), "uint8 (?, ?, 3)");
 }
 
 TEST(Shrink, SmallerImagesStayAsTheyAre) {
-  EXPECT_EQ(shape_of(100, {DType::f32, {100, 60}}), "f32 (100, 60)");
+  EXPECT_EQ(shape_after(100, {DType::f32, {100, 60}}), "float32 (100, 60)");
   const uint8_t pixels[] = {1, 2, 3, 4};
   uint8_t out[4] = {};
   const View in[] = {{DType::u8, {2, 2}, reinterpret_cast<const std::byte*>(pixels)}};
@@ -33,7 +33,7 @@ TEST(Shrink, SmallerImagesStayAsTheyAre) {
 }
 
 TEST(Shrink, SaysWhatItWants) {
-  EXPECT_EQ(shape_of(0, {DType::u8, {2, 2, 3}}), "shrink: max_side wants 1 to 65500, got 0");
+  EXPECT_EQ(shape_after(0, {DType::u8, {2, 2, 3}}), "shrink: max_side must be from 1 to 65500, got 0");
 }
 
 }  // namespace

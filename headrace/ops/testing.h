@@ -27,7 +27,7 @@ inline std::string text_of(View view) {
   return text + view.shape.text();
 }
 
-// Every output of the operator, each as text, or the error. `known`: the spec that a graph has of the input.
+// Every output of the operator as text, or the error. `known`: the spec of the input that the graph knows.
 inline std::string call(const char* op, const char* params, View in, const TensorSpec& known) {
   const auto parsed = Value::parse(params);
   if (!parsed.ok()) return std::string(parsed.status().text());

@@ -6,10 +6,10 @@ namespace headrace {
 
 Status check_whole_shape(std::span<const int64_t> shape) {
   if (shape.size() > static_cast<size_t>(kMaxRank))
-    return invalid("shape wants at most 8 dimensions, got " + std::to_string(shape.size()));
+    return invalid("shape must have at most 8 dimensions, got " + std::to_string(shape.size()));
   if (std::ranges::any_of(shape, [](int64_t d) { return d < -1; }))
-    return invalid("shape wants no negative dimension but -1");
-  if (std::ranges::count(shape, -1) > 1) return invalid("shape wants -1 once at most");
+    return invalid("shape must have no negative dimension but -1");
+  if (std::ranges::count(shape, -1) > 1) return invalid("shape must have at most one -1");
   return {};
 }
 

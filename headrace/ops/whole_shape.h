@@ -1,4 +1,4 @@
-// A shape of which one dimension may be -1: as many as the elements make. For reshape and decode_raw.
+// A shape of which one dimension may be -1, inferred from the number of elements. For reshape and decode_raw.
 #pragma once
 #include <optional>
 #include <span>

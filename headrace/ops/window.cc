@@ -6,17 +6,17 @@ namespace headrace {
 
 Result<WindowSize> parse_window_size(std::span<const int64_t> size) {
   if (size.empty() || size.size() > 2)
-    return invalid("size wants one number or (height, width), got " + std::to_string(size.size()) +
+    return invalid("size must be one number or (height, width), got " + std::to_string(size.size()) +
                    " numbers");
   const WindowSize window{size.front(), size.back()};
   if (window.height >= 1 && window.width >= 1) return window;
-  return invalid("size wants at least 1, got " + Shape(size).text());
+  return invalid("size must be at least 1, got " + Shape(size).text());
 }
 
 Status check_window(const Shape& image, WindowSize window) {
   const auto fits = [](int64_t side, int64_t wanted) { return side == kAny || side >= wanted; };
   if (fits(image[0], window.height) && fits(image[1], window.width)) return {};
-  return invalid("wants an image of at least " + Shape({window.height, window.width}).text() + ", got " +
+  return invalid("expected an image of at least " + Shape({window.height, window.width}).text() + ", got " +
                  Shape(image.dims().first(2)).text());
 }
 
@@ -26,7 +26,7 @@ Status check_layout(const TensorSpec& image) {
   const auto is_channels = [](int64_t size) { return size >= 1 && size <= kMostChannels; };
   const auto is_side = [](int64_t size) { return size > kMostChannels; };
   if (!is_channels(image.shape[0]) || !is_side(image.shape[1]) || !is_side(image.shape[2])) return {};
-  return invalid("wants an image (H, W) or (H, W, C), got " + image.text() +
+  return invalid("expected an image (H, W) or (H, W, C), got " + image.text() +
                  ", which looks like (C, H, W); crop and flip before normalize(layout=\"CHW\")");
 }
 
@@ -34,7 +34,7 @@ Status check_one_size(std::span<const View> images) {
   const Shape& first = images[0].shape;
   for (const View& image : images)
     if (image.shape[0] != first[0] || image.shape[1] != first[1])
-      return invalid("wants inputs of one height and width, got " + first.text() + " and " +
+      return invalid("expected inputs of one height and width, got " + first.text() + " and " +
                      image.shape.text());
   return {};
 }
@@ -42,7 +42,7 @@ Status check_one_size(std::span<const View> images) {
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window) {
   const int rank = image.shape.rank();
   if (is_text(image.dtype) || rank < 2 || rank > 3)
-    return invalid("wants an image (H, W) or (H, W, C), got " + image.text());
+    return invalid("expected an image (H, W) or (H, W, C), got " + image.text());
   HEADRACE_TRY(check_layout(image));
   HEADRACE_TRY(check_window(image.shape, window));
   TensorSpec out = image;

@@ -1,5 +1,4 @@
-// A window cut from images (H, W) or (H, W, C): what the cropping operators share. Free functions, any
-// thread.
+// A window cut from images (H, W) or (H, W, C): shared by the cropping operators. Free functions, any thread.
 #pragma once
 #include <span>
 #include <vector>
@@ -22,16 +21,18 @@ Status check_layout(const TensorSpec& image);
 // An error that names both when images given together differ in height or width.
 Status check_one_size(std::span<const View> images);
 
-// The same image with the window's height and width. An error when it is no image or is known to be smaller.
+// The same image with the window's height and width. An error when it is not an image or is known to be
+// smaller.
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window);
 
-// The same of each of them.
+// The same for each of them.
 Result<std::vector<TensorSpec>> infer_windows(std::span<const TensorSpec> images, WindowSize window);
 
 // An error that names both sizes when the window does not fit. REQUIRES: an image as infer_window admits.
 Status check_window(const Shape& image, WindowSize window);
 
-// Copy the window whose upper left corner is (top, left). REQUIRES: it lies within `in`; `out` has its shape.
+// Copies the window whose upper left corner is (top, left). REQUIRES: it lies within `in`; `out` has its
+// shape.
 void copy_window(View in, int64_t top, int64_t left, MutView out);
 
 }  // namespace headrace

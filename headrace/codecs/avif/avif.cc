@@ -1,5 +1,5 @@
-// AVIF through libavif: the first image, of any depth, as 8 bits. The turn and the mirror that a file asks
-// for are told as an orientation and not applied, as with EXIF.
+// AVIF through libavif: the first image, of any depth, as 8 bits. The rotation and mirroring that a file
+// requests are reported as an orientation and not applied, as with EXIF.
 #include <avif/avif.h>
 
 #include <memory>
@@ -25,10 +25,10 @@ bool is_avif(Bytes bytes) {
 Status from_avif(avifResult result) {
   switch (result) {
     case AVIF_RESULT_OK: return {};
-    case AVIF_RESULT_OUT_OF_MEMORY: return {Code::exhausted, "AVIF wants too much memory"};
+    case AVIF_RESULT_OUT_OF_MEMORY: return {Code::exhausted, "AVIF needs too much memory"};
     case AVIF_RESULT_NO_CODEC_AVAILABLE:
     case AVIF_RESULT_UNSUPPORTED_DEPTH:
-    case AVIF_RESULT_NOT_IMPLEMENTED: return {Code::unavailable, "AVIF of a kind that libavif cannot read"};
+    case AVIF_RESULT_NOT_IMPLEMENTED: return {Code::unavailable, "unsupported kind of AVIF"};
     case AVIF_RESULT_TRUNCATED_DATA: return corrupt("truncated AVIF");
     default: return corrupt("damaged AVIF: " + std::string(avifResultToString(result)));
   }
@@ -39,13 +39,13 @@ struct FreeDecoder {
 };
 using Decoder = std::unique_ptr<avifDecoder, FreeDecoder>;
 
-// What stands before the pixels is read; no pixel is decoded.
+// Reads what precedes the pixels; no pixel is decoded.
 Result<Decoder> open(Bytes bytes) {
   Decoder decoder(avifDecoderCreate());
-  if (!decoder) return Status(Code::exhausted, "no memory left for an AVIF decoder");
+  if (!decoder) return Status(Code::exhausted, "out of memory for an AVIF decoder");
   decoder->maxThreads = 1;
   decoder->ignoreExif = decoder->ignoreXMP = AVIF_TRUE;
-  decoder->strictFlags = AVIF_STRICT_DISABLED;  // honest writers of the first years broke these rules
+  decoder->strictFlags = AVIF_STRICT_DISABLED;  // correct writers of the first years broke these rules
   decoder->imageSizeLimit = static_cast<uint32_t>(kMaxImagePixels);
   decoder->imageDimensionLimit = static_cast<uint32_t>(kMaxImageSide);
   HEADRACE_TRY(from_avif(
@@ -54,7 +54,7 @@ Result<Decoder> open(Bytes bytes) {
   return decoder;
 }
 
-// The file's turn counter-clockwise, then its mirror, as one of EXIF's eight.
+// The file's counter-clockwise rotation, then its mirroring, as one of EXIF's eight orientations.
 int orientation_of(const avifImage& image) {
   const int turn = image.transformFlags & AVIF_TRANSFORM_IROT ? image.irot.angle % 4 : 0;
   if (!(image.transformFlags & AVIF_TRANSFORM_IMIR)) {
@@ -81,8 +81,8 @@ Result<ImageHeader> read_avif_header(Bytes bytes) {
                      .orientation = orientation_of(image)};
 }
 
-// Planes of the image, once with the decoder and once more where a grid is put together from its tiles, and
-// what the decoder notes of each pixel.
+// Planes of the image, twice where a grid is assembled from its tiles, and what the decoder records for each
+// pixel.
 size_t bytes_within_libavif(const avifDecoder& decoder) {
   const avifImage& image = *decoder.image;
   const size_t samples = image.yuvFormat == AVIF_PIXEL_FORMAT_YUV444 ? 6 : 4;  // halves of a plane
@@ -106,11 +106,11 @@ Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Bo
   HEADRACE_ASSIGN(const Decoder decoder, open(bytes));
   if (scratch.is_stopped()) return stopped();
   LibraryMemory memory(scratch);
-  if (!memory.expect(bytes_within_libavif(*decoder))) return memory.over_budget("a decoder of AVIF");
+  if (!memory.expect(bytes_within_libavif(*decoder))) return memory.over_budget("an AVIF decoder");
   HEADRACE_TRY(from_avif(avifDecoderNextImage(decoder.get())));
   if (scratch.is_stopped()) return stopped();
   if (decoder->image->height != header.height || decoder->image->width != header.width)
-    return corrupt("damaged AVIF: two headers");
+    return corrupt("damaged AVIF: two different headers");
   const int channels = decoded_channels(header, color), made = decoder->alphaPresent ? 4 : 3;
   if (channels == made) return decode_to(decoder.get(), channels, out, row_stride);
   const Scratch::Mark mark = scratch.mark();

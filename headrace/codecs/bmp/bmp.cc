@@ -1,5 +1,5 @@
-// BMP, by our own hand: Debian has no library for it, and there is little to it. What is accepted, and the
-// pixels, are Pillow's. Rows lie upside down unless the header says otherwise.
+// BMP, by our own code: Debian has no library for it, and the format is small. What is accepted, and the
+// pixels, are Pillow's. Rows are stored upside down unless the header says otherwise.
 #include "headrace/codecs/bmp/bmp.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Rows {
   uint8_t* row(int64_t y) const { return data + static_cast<size_t>(y) * stride; }
 };
 
-// The colours of the palette, of as many channels as are wanted.
+// The colours of the palette, with the requested number of channels.
 using Colors = std::array<uint8_t, 256 * 4>;
 
 Colors colors_of(const Layout& layout, const Rows& rows) {
@@ -77,7 +77,7 @@ void unpack(const uint8_t* in, const Layout& layout, uint8_t* out) {
   }
 }
 
-// Run lengths to indexes, in the order in which rows are stored; what no run covers is 0.
+// Run lengths to indexes, in the order in which rows are stored; pixels without a run are 0.
 class RunLengths {
  public:
   RunLengths(Bytes in, bool nibbles, int64_t width, std::span<uint8_t> out, const Scratch& scratch)
@@ -161,7 +161,7 @@ Status decode_runs(Bytes bytes, const Layout& layout, const Box& part, const Row
   return {};
 }
 
-// REQUIRES: the rows lie within `bytes`, which read_layout has checked.
+// REQUIRES: the rows are within `bytes`, as checked by read_layout.
 Status decode_plain(Bytes bytes, const Layout& layout, const Box& part, const Rows& out, Scratch& scratch) {
   const auto unpacked = scratch.take<uint8_t>(static_cast<size_t>(layout.width * 4));
   if (unpacked.empty()) return scratch.over_budget(static_cast<size_t>(layout.width * 4), "a row of a BMP");
@@ -187,7 +187,7 @@ Status decode_bmp(Bytes bytes, const ImageHeader& header, Color color, const Box
                   size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const Layout layout, bmp::read_layout(bytes));
   if (layout.height != header.height || layout.width != header.width)
-    return corrupt("damaged BMP: two headers");
+    return corrupt("damaged BMP: two different headers");
   const Rows rows{out, row_stride, decoded_channels(header, color), color};
   const Scratch::Mark mark = scratch.mark();
   const Status status = layout.is_run_length_coded() ? decode_runs(bytes, layout, part, rows, scratch)

@@ -1,5 +1,5 @@
 // The headers of a BMP, from that of OS/2 (12 bytes) to version 5 of Windows (124 bytes), read as Pillow
-// reads them.
+// does.
 #include <algorithm>
 #include <bit>
 #include <string>
@@ -19,9 +19,8 @@ Result<BitField> bit_field(uint32_t mask) {
   if (mask == 0) return BitField{};
   const BitField field{std::countr_zero(mask), std::popcount(mask)};
   if (mask >> field.shift != (uint64_t{1} << field.bits) - 1 || field.bits > 8)
-    return Status(
-        Code::unavailable,
-        "wants a BMP whose channels have up to 8 neighbouring bits, got a mask " + std::to_string(mask));
+    return Status(Code::unavailable, "expected a BMP whose channels have up to 8 adjacent bits, got a mask " +
+                                         std::to_string(mask));
   return field;
 }
 
@@ -36,7 +35,7 @@ Status read_fields(Bytes info, Layout& layout) {
     const uint32_t size = little_endian_at(info, 0, 4);
     for (size_t c = 0; c < 3; ++c) masks[c] = little_endian_at(info, kInfoHeader + 4 * c, 4);
     if (size >= kMasksWithAlpha) masks[3] = little_endian_at(info, kInfoHeader + 12, 4);
-    // All of them zero: blue, green, red, alpha to Pillow.
+    // All of them zero: Pillow takes them as blue, green, red, alpha.
     if (layout.bits == 32 && masks == std::array<uint32_t, 4>{}) masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000};
   }
   for (size_t c = 0; c < 4; ++c) {
@@ -60,16 +59,16 @@ void read_palette(Bytes table, size_t entry, uint32_t colors, Layout& layout) {
     layout.palette[i] = static_cast<uint8_t>(layout.is_gray ? i / 3 : 0);
 }
 
-// A file must have room for the pixels it claims, before anybody makes room for them.
+// A file must have room for the pixels it claims before memory is allocated for them.
 Status check_size(Bytes bytes, const Layout& layout) {
   const uint64_t left = layout.pixels < bytes.size() ? bytes.size() - layout.pixels : 0;
   const auto height = static_cast<uint64_t>(layout.height), width = static_cast<uint64_t>(layout.width);
-  if (layout.height < 1 || layout.width < 1) return {};  // the caller says so
-  // Two bytes stand for up to 255 pixels, four for a jump over up to 255 rows.
+  if (layout.height < 1 || layout.width < 1) return {};  // reported by the caller
+  // Two bytes encode up to 255 pixels, four a jump over up to 255 rows.
   const uint64_t needed =
       layout.is_run_length_coded() ? height / 255 + width / 255 / 255 : layout.row_bytes() * height;
   if (needed <= left) return {};
-  // The last row need not be filled up to a multiple of four bytes.
+  // The last row need not be padded to a multiple of four bytes.
   const uint64_t used = (width * static_cast<uint64_t>(layout.bits) + 7) / 8;
   if (!layout.is_run_length_coded() && needed - layout.row_bytes() + used <= left) return {};
   return corrupt("truncated BMP: " + std::to_string(bytes.size()) + " bytes cannot hold " +
@@ -81,8 +80,9 @@ Status read_packing(Bytes info, Layout& layout) {
   const bool fits = packing == 0 || (packing == 1 && layout.bits == 8) ||
                     (packing == 2 && layout.bits == 4) || (packing == 3 && !layout.has_palette());
   if (!fits)
-    return {Code::unavailable, "wants a BMP of plain, run-length coded or masked pixels, got compression " +
-                                   std::to_string(packing) + " of " + std::to_string(layout.bits) + " bits"};
+    return {Code::unavailable,
+            "expected a BMP of plain, run-length coded or masked pixels, got compression " +
+                std::to_string(packing) + " of " + std::to_string(layout.bits) + " bits"};
   layout.packing = static_cast<Packing>(packing);
   return {};
 }
@@ -95,7 +95,7 @@ Result<Layout> read_layout(Bytes bytes) {
   if (info.size() < 4 || info.size() < size) return corrupt("truncated BMP: ends before its pixels");
   constexpr uint32_t known[] = {kCoreHeader, kInfoHeader, 52, kMasksWithAlpha, 64, 108, 124};
   if (std::find(std::begin(known), std::end(known), size) == std::end(known))
-    return Status(Code::unavailable, "wants a BMP header of a known size, got " + std::to_string(size));
+    return Status(Code::unavailable, "unsupported size of a BMP header: " + std::to_string(size));
   const bool core = size == kCoreHeader;
   Layout layout;
   const auto height = static_cast<int32_t>(little_endian_at(info, core ? 6 : 8, core ? 2 : 4));
@@ -106,7 +106,7 @@ Result<Layout> read_layout(Bytes bytes) {
   constexpr int depths[] = {1, 4, 8, 16, 24, 32};
   if (std::find(std::begin(depths), std::end(depths), layout.bits) == std::end(depths))
     return Status(Code::unavailable,
-                  "wants a BMP of 1, 4, 8, 16, 24 or 32 bits, got " + std::to_string(layout.bits));
+                  "expected a BMP of 1, 4, 8, 16, 24 or 32 bits, got " + std::to_string(layout.bits));
   if (!core) HEADRACE_TRY(read_packing(info, layout));
   if (!layout.has_palette()) HEADRACE_TRY(read_fields(info, layout));
   size_t end = kFileHeader + size;  // of what was read

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kPiece = size_t{256} << 10;    // handed on at once, at most
+constexpr size_t kPiece = size_t{256} << 10;    // passed on at once, at most
 constexpr size_t kMostInput = size_t{1} << 30;  // zlib counts in 32 bits
 constexpr int kMemoryLevel = 8, kWindowBits = 15, kGzip = 16;
 

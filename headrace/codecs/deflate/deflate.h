@@ -1,4 +1,4 @@
-// Compresses what comes piece by piece to one gzip member or one zlib stream: the same bytes however the
+// Compresses data that comes piece by piece to one gzip member or one zlib stream: the same bytes however the
 // pieces are cut. One caller.
 #pragma once
 #include <functional>
@@ -13,7 +13,7 @@ enum class DeflateWrap : uint8_t { zlib, gzip };
 
 class Deflater {
  public:
-  Deflater(DeflateWrap wrap, int level);  // 1, quick, to 9
+  Deflater(DeflateWrap wrap, int level);  // 1, fast, to 9
   ~Deflater();
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;

@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-// A block of deflate has no place to begin inside, and what is read of it is inflated from its beginning.
+// Decompression cannot start inside a deflate block, so a read in a block starts at the block's beginning.
 constexpr uint64_t kMostSpan = uint64_t{256} << 20;
 
 constexpr uint64_t kMostRatio = 1000;  // of zstd; deflate's own is 1032
@@ -23,11 +23,12 @@ constexpr int kGzipOrZlib = 15 + 32, kRaw = -15;
 Bytef* bytes_of(const std::byte* bytes) { return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes)); }
 
 Status damaged(const z_stream& stream, uint64_t at) {
-  return corrupt(std::string("wants deflated data, cannot inflate (") +
-                 (stream.msg ? stream.msg : "bad data") + ") at packed byte " + std::to_string(at));
+  return corrupt(std::string("cannot inflate (") + (stream.msg ? stream.msg : "bad data") +
+                 ") at compressed byte " + std::to_string(at));
 }
 
-// Tapes and disk images fill what follows the last member; gzip passes over it, too. No member begins so.
+// Tapes and disk images pad the data after the last member with zeros, which gzip skips, too. No member
+// begins with a zero.
 size_t zeros_at(std::span<const std::byte> in) {
   return static_cast<size_t>(std::ranges::find_if(in, [](std::byte b) { return b != std::byte{0}; }) -
                              in.begin());
@@ -108,9 +109,9 @@ bool looks_deflated(std::span<const std::byte> head) {
 struct Inflater::State {
   z_stream stream{};
   bool ready = false;
-  bool between = true;  // members: at the beginning, or behind the end of one
+  bool between = true;  // members: at the beginning, or after the end of one
   InflatePoints points;
-  std::vector<std::byte> room = std::vector<std::byte>(2 * kWindow);  // a ring of what was inflated last
+  std::vector<std::byte> room = std::vector<std::byte>(2 * kWindow);  // a ring of the most recent output
   size_t filled = 0;
 
   void note(bool is_header, bool is_zlib) {
@@ -131,10 +132,10 @@ struct Inflater::State {
   }
   bool member_is_zlib = false;
 
-  // What the first bytes say.
-  std::vector<std::byte> first;  // while they are too few
+  // Determined by the first bytes.
+  std::vector<std::byte> first;  // until there are enough
   bool is_known = false;
-  std::unique_ptr<ZstdStream> zstd;  // null: deflated
+  std::unique_ptr<ZstdStream> zstd;  // null: deflate
 
   Status feed_zstd(std::span<const std::byte> in, const Take& take);
 };
@@ -148,22 +149,22 @@ Status Inflater::State::feed_zstd(std::span<const std::byte> in, const Take& tak
     const auto step = zstd->step(in.subspan(used), room);
     if (!step.ok())
       return step.status().code() == Code::corrupt
-                 ? corrupt("wants zstd data, cannot unpack (" + std::string(step.status().text()) +
-                           ") at packed byte " + std::to_string(points.packed_size))
+                 ? corrupt("cannot decompress zstd data (" + std::string(step.status().text()) +
+                           ") at compressed byte " + std::to_string(points.packed_size))
                  : step.status();
     used += step->used, points.packed_size += step->used, points.unpacked_size += step->made;
     between = step->ends_frame, full = !between && step->made == room.size();
     if (step->made > 0) HEADRACE_TRY(take(std::span(room).first(step->made)));
     if (points.unpacked_size - points.points.back().unpacked > kMostSpan)
-      return Status(Code::exhausted,
-                    "wants zstd frames of at most " + std::to_string(kMostSpan >> 20) +
-                        " MiB, for there is no place to begin inside, got a longer one before packed byte " +
-                        std::to_string(points.packed_size) +
-                        "; pzstd writes short ones, and gzip data have such places");
+      return Status(Code::exhausted, "expected zstd frames of at most " + std::to_string(kMostSpan >> 20) +
+                                         " MiB, because decompression cannot start inside one, got a longer "
+                                         "one before compressed byte " +
+                                         std::to_string(points.packed_size) +
+                                         "; compress with pzstd, which writes short frames, or with gzip");
     if (points.unpacked_size > std::max(kMostSpan, kMostRatio * points.packed_size))
-      return Status(Code::exhausted, "wants zstd data that unpack to at most " + std::to_string(kMostRatio) +
-                                         " times their size, got more at packed byte " +
-                                         std::to_string(points.packed_size));
+      return Status(Code::exhausted,
+                    "expected zstd data that unpacks to at most " + std::to_string(kMostRatio) +
+                        " times its size, got more at compressed byte " + std::to_string(points.packed_size));
     if (step->used == 0 && step->made == 0 && !between) break;
   }
   return {};
@@ -221,8 +222,9 @@ Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
       return damaged(s.stream, s.points.packed_size);
     if (made > 0) HEADRACE_TRY(take(std::span(s.room).subspan(at, made)));
     if (!s.points.points.empty() && s.points.unpacked_size - s.points.points.back().unpacked > kMostSpan)
-      return Status(Code::exhausted, "wants a place to begin every " + std::to_string(kMostSpan >> 20) +
-                                         " MiB of what deflated data hold, got none before packed byte " +
+      return Status(Code::exhausted, "expected a place to start decompression every " +
+                                         std::to_string(kMostSpan >> 20) +
+                                         " MiB of deflated data, got none before compressed byte " +
                                          std::to_string(s.points.packed_size));
     if (code == Z_STREAM_END) {
       if (inflateReset(&s.stream) != Z_OK) return no_memory();
@@ -237,8 +239,7 @@ Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
 Status Inflater::finish() {
   const State& s = *state_;
   if (s.between && s.points.packed_size > 0) return {};
-  return corrupt(std::string("wants ") + (s.zstd ? "zstd" : "deflated") +
-                 " data to their end, they end early at packed byte " +
+  return corrupt(std::string(s.zstd ? "zstd" : "deflated") + " data ends early at compressed byte " +
                  std::to_string(s.points.packed_size + s.first.size()));
 }
 
@@ -254,7 +255,7 @@ class Resumed {
     ready_ = inflateInit2(&stream_, raw_ ? kRaw : kGzipOrZlib) == Z_OK;
     if (!ready_) return no_memory();
     if (point.bits > 0) {
-      if (in.empty()) return corrupt("wants packed bytes, got none");
+      if (in.empty()) return corrupt("expected compressed bytes, got none");
       inflatePrime(&stream_, point.bits, std::to_integer<int>(in[0]) >> (8 - point.bits));
       in = in.subspan(1);
     }
@@ -274,7 +275,7 @@ class Resumed {
       const int code = inflate(&stream_, Z_NO_FLUSH);
       used += piece - stream_.avail_in, made += room - stream_.avail_out;
       if (code == Z_STREAM_END) {
-        // A raw stream leaves its member's checksum and, in gzip, its length to us.
+        // For a raw stream we must skip its member's checksum and, in gzip, its length.
         if (raw_) used = std::min(in.size(), used + (is_zlib_ ? 4 : 8));
         raw_ = false;
         if (inflateReset2(&stream_, kGzipOrZlib) != Z_OK) return no_memory();
@@ -296,7 +297,7 @@ class Resumed {
   }
 
  private:
-  static Status too_short() { return corrupt("wants more unpacked bytes than the packed ones give"); }
+  static Status too_short() { return corrupt("the compressed data unpacks to fewer bytes than expected"); }
   z_stream stream_{};
   bool ready_ = false, raw_ = false, is_zlib_ = false;
 };
@@ -306,7 +307,7 @@ Status fill_from_frames(std::span<const std::byte> in, std::span<std::byte> out)
   while (!out.empty()) {
     HEADRACE_ASSIGN(const ZstdStream::Step step, stream.step(in, out));
     if (step.used == 0 && step.made == 0)
-      return corrupt("wants more unpacked bytes than the packed ones give");
+      return corrupt("the compressed data unpacks to fewer bytes than expected");
     in = in.subspan(step.used), out = out.subspan(step.made);
   }
   return {};

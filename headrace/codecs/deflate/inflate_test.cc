@@ -27,7 +27,7 @@ namespace {
 
 std::span<const std::byte> span_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Text that deflate makes a third of, in many blocks.
+// Text that deflate reduces to a third, in many blocks.
 std::string text_of(size_t size, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string out;

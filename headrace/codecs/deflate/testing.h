@@ -1,4 +1,4 @@
-// Compresses, for tests; inflate_test.cc has it.
+// Compresses, for tests; defined in inflate_test.cc.
 #pragma once
 #include <string>
 

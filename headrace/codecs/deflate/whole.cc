@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostAtOnce = size_t{1} << 30;  // zlib counts in 32 bits
 
-// One for a thread and a frame: making it costs as much as to unpack some kilobytes.
+// One per thread and frame type: creating it costs as much as unpacking some kilobytes.
 class WholeStream {
  public:
   WholeStream(int window, bool has_members) : has_members_(has_members) {
@@ -43,13 +43,13 @@ class WholeStream {
     }
     if (code == Z_STREAM_END && used == in.size()) return made;
     if (code == Z_STREAM_END)
-      return corrupt("wants deflated data of " + std::to_string(in.size()) + " bytes, they end at byte " +
-                     std::to_string(used));
+      return corrupt("expected deflated data of " + std::to_string(in.size()) +
+                     " bytes, but it ends at byte " + std::to_string(used));
     if (code == Z_BUF_ERROR && made == out.size())
-      return corrupt("wants at most " + std::to_string(out.size()) + " unpacked bytes, got more");
-    if (code == Z_BUF_ERROR) return corrupt("wants deflated data to their end, they end early");
-    return corrupt(std::string("wants deflated data, cannot inflate (") +
-                   (stream_.msg ? stream_.msg : "bad data") + ") at packed byte " + std::to_string(used));
+      return corrupt("expected at most " + std::to_string(out.size()) + " unpacked bytes, got more");
+    if (code == Z_BUF_ERROR) return corrupt("deflated data ends early");
+    return corrupt(std::string("cannot inflate (") + (stream_.msg ? stream_.msg : "bad data") +
+                   ") at compressed byte " + std::to_string(used));
   }
 
  private:
@@ -60,7 +60,7 @@ class WholeStream {
 }  // namespace
 
 Result<size_t> inflate_whole(DeflateFrame frame, std::span<const std::byte> in, std::span<std::byte> out) {
-  constexpr int kWindow = 15, kByHead = 32;  // in zlib's words: a negative one has no frame
+  constexpr int kWindow = 15, kByHead = 32;  // zlib's window bits: negative means no frame
   thread_local WholeStream raw(-kWindow, false), zlib(kWindow, false), members(kByHead + kWindow, true);
   switch (frame) {
     case DeflateFrame::raw: return raw.run(in, out);

@@ -1,5 +1,5 @@
-// One deflated stream that lies in memory whole, unpacked at once: members of archives, blocks of images. Any
-// thread.
+// One deflated stream that is in memory as a whole, unpacked at once: members of archives, blocks of images.
+// Any thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace headrace {
 enum class DeflateFrame : uint8_t {
   raw,
   zlib,
-  gzip_or_zlib,  // as its head says; several one after the other are one, and zeros behind them nothing
+  gzip_or_zlib,  // detected from the header; several members in a row are one stream, trailing zeros are
+                 // ignored
 };
 
-// All that `in` unpacks to, at the front of `out`: how many bytes these are. More than `out` holds is an
-// error, and so are bytes behind the stream's end.
+// Unpacks all of `in` to the front of `out`; returns the number of bytes. Output that exceeds `out` is an
+// error, and so are bytes after the stream's end.
 Result<size_t> inflate_whole(DeflateFrame frame, std::span<const std::byte> in, std::span<std::byte> out);
 
 // The checksum of gzip and zip.

@@ -21,7 +21,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr size_t kScreen = 13;             // signature, version, screen descriptor
 constexpr size_t kImageDescriptor = 9;     // after its comma
-constexpr uint64_t kPixelsPerByte = 4096;  // more than any code of LZW stands for
+constexpr uint64_t kPixelsPerByte = 4096;  // more than any LZW code expands to
 constexpr int kGraphicControl = 0xF9;
 
 uint32_t number_at(Bytes bytes, size_t at, size_t width) { return little_endian_at(bytes, at, width); }
@@ -37,13 +37,13 @@ Bytes color_table(Bytes bytes, size_t at, uint32_t flags) {
   return bytes.subspan(at, std::min<size_t>(bytes.size() - at, size_t{6} << (flags & 7)));
 }
 
-// What stands before the pixels of the first frame.
+// What precedes the pixels of the first frame.
 struct FrameInfo {
   int64_t canvas_height = 0, canvas_width = 0;
   Box place;
   bool interlaced = false;
   int transparent = -1;  // an index, or none
-  // Indexes that the file gives no colour are black, or grey when all others are, as in Pillow.
+  // Indexes without a colour in the file are black, or grey when all others are, as in Pillow.
   std::array<uint8_t, 256 * 3> palette;
   bool is_gray = true;
 };
@@ -114,7 +114,7 @@ struct CloseGif {
 };
 using Gif = std::unique_ptr<GifFileType, CloseGif>;
 
-// Beyond the end stands a zero: as the length of a block it says that no block follows, so that a file which
+// Reads past the end give a zero: as the length of a block it means that no block follows, so a file that
 // lacks only its end is whole, and one that lacks pixels still lacks them.
 int read_bytes(GifFileType* gif, GifByteType* to, int wanted) {
   auto& rest = *static_cast<Bytes*>(gif->UserData);
@@ -134,7 +134,7 @@ Status from_giflib(const GifFileType* gif) {
   return corrupt((ended ? "truncated GIF: " : "damaged GIF: ") + std::string(text ? text : "unknown"));
 }
 
-// Forward to the first frame, so that its lines come next.
+// Skips to the first frame, so that its lines come next.
 Status seek_frame(GifFileType* gif) {
   for (;;) {
     GifRecordType kind;
@@ -150,7 +150,7 @@ Status seek_frame(GifFileType* gif) {
   }
 }
 
-// From an index to the pixel it stands for.
+// Converts an index to its pixel.
 using Colors = std::array<uint8_t, 256 * 4>;
 
 Colors colors_of(const FrameInfo& frame, Color color, int channels) {
@@ -172,8 +172,8 @@ void look_up(const uint8_t* indexes, int64_t count, const Colors& colors, int ch
     std::memcpy(out, colors.data() + indexes[x] * channels, static_cast<size_t>(channels));
 }
 
-// Calls `take(row, indexes)` for the rows of the frame in the order in which they are stored, as long as it
-// wants more.
+// Calls `take(row, indexes)` for the rows of the frame in the order in which they are stored, until it
+// returns false.
 template <class Take> Status read_lines(GifFileType* gif, const FrameInfo& frame, std::span<uint8_t> line,
                                         const Scratch& scratch, Take take) {
   struct Pass {
@@ -217,7 +217,7 @@ Status decode_gif(Bytes bytes, const ImageHeader& header, Color color, const Box
   const Gif gif(DGifOpen(&rest, read_bytes, &error));
   Status status = gif ? seek_frame(gif.get()) : corrupt("damaged GIF: its screen cannot be read");
   if (status.ok() && (gif->Image.Height != frame.place.h || gif->Image.Width != frame.place.w))
-    status = corrupt("damaged GIF: two headers");
+    status = corrupt("damaged GIF: two different headers");
   if (status.ok())
     status = read_lines(gif.get(), frame, line.first(static_cast<size_t>(frame.place.w)), scratch,
                         [&](int64_t y, const uint8_t* indexes) {

@@ -1,6 +1,6 @@
 // One pass over the file: read the blocks of an MCU row (entropy.h), transform those that the part touches,
-// and write the rows of pixels that are complete. Blocks elsewhere are passed over
-// without being stored; below the part nothing is looked at.
+// and write the rows of pixels that are complete. Other blocks are skipped without being stored; nothing
+// below the part is read.
 #include "headrace/codecs/jpeg/baseline.h"
 
 #include <algorithm>
@@ -12,15 +12,16 @@
 namespace headrace::jpeg {
 namespace {
 
-// Rows of samples of one component: three MCU rows, each in the place of the one three before.
+// Rows of samples of one component: three MCU rows, each reusing the place of the row three before.
 struct Plane {
   uint8_t* base = nullptr;
   size_t stride = 0;
   int64_t rows_per_mcu = 8;
-  int across = 1, down = 1;       // pixels that a sample stands for
-  int64_t width = 0, height = 0;  // of what belongs to the image, from the first column that is there on
-  bool is_smooth = false;         // where it is doubled across
-  uint8_t* stretched = nullptr;   // a row of pixels
+  int across = 1, down = 1;  // pixels that a sample covers
+  int64_t width = 0,
+          height = 0;      // of the samples that belong to the image, from the first column that is there on
+  bool is_smooth = false;  // where it is doubled across
+  uint8_t* stretched = nullptr;  // a row of pixels
   uint8_t* row(int64_t y) const {
     return base + static_cast<size_t>(y / rows_per_mcu % 3 * rows_per_mcu + y % rows_per_mcu) * stride;
   }
@@ -31,7 +32,7 @@ class Decoder {
   Decoder(const Scan& scan, const Tables& tables, const Box& part, int channels)
       : scan_(scan), reader_(scan, tables), part_(part), channels_(channels) {
     used_ = channels == 1 ? 1 : scan.components;
-    // Smooth upsampling, which doubles, looks one sample further.
+    // Smooth upsampling, which doubles, reads one more sample.
     int64_t more_x = 0;
     for (int c = 0; c < used_; ++c) {
       if (scan.across_of(c) == 2) more_x = 2;
@@ -84,7 +85,7 @@ class Decoder {
 
   bool decode_row(int64_t row) {
     const bool in_part = row >= first_row_;
-    // Below the last row that counts nothing is needed, nor to the right of the part within it.
+    // Nothing is needed below the last row of the part, nor to the right of the part in its last rows.
     const int64_t end = row + 1 == end_row_ ? end_column_ : scan_.mcus_across();
     if (!in_part) return reader_.pass_over(end) && reader_.is_in_order();
     if (!reader_.pass_over(first_column_)) return false;
@@ -136,8 +137,8 @@ class Decoder {
     }
   }
 
-  // A row of a component at full resolution, from the part's first column of MCUs on: as libjpeg-turbo,
-  // smooth where it doubles, but not the width of two samples or one; elsewhere samples are repeated.
+  // A row of a component at full resolution, from the part's first column of MCUs on: as in libjpeg-turbo,
+  // smooth where it doubles, unless it is one or two samples wide; otherwise samples are repeated.
   const uint8_t* full_row(int c, int64_t y) {
     const Plane& plane = planes_[static_cast<size_t>(c)];
     if (plane.across == 1 && plane.down == 1) return plane.row(y);
@@ -164,7 +165,7 @@ class Decoder {
   Box part_;
   int channels_, used_ = 1;  // components whose samples are needed
   int64_t first_column_ = 0, end_column_ = 0, first_row_ = 0, end_row_ = 0;  // MCUs that the part touches
-  int64_t more_y_ = 0;  // pixels above and below that smooth upsampling looks at
+  int64_t more_y_ = 0;  // pixels above and below that smooth upsampling reads
   std::array<Plane, kMost> planes_;
   Coefficients coefficients_;
   std::array<PairTable, kMost> quant_;

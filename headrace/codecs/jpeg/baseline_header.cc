@@ -101,7 +101,7 @@ class Reader {
     const auto in_range = [](int factor) { return factor >= 1 && factor <= 4; };
     for (const Component& c : all)
       if (!in_range(c.h) || !in_range(c.v)) return false;
-    if (all.size() == 1) all[0].h = all[0].v = 1;  // has no one to share an MCU with
+    if (all.size() == 1) all[0].h = all[0].v = 1;  // there is no other component in its MCUs
     size_t blocks = 0;
     for (const Component& c : all) {
       scan_.h_most = std::max(scan_.h_most, c.h), scan_.v_most = std::max(scan_.v_most, c.v);
@@ -128,7 +128,7 @@ class Reader {
     return true;
   }
 
-  // As libjpeg guesses.
+  // Guesses as libjpeg does.
   bool is_ycc() const {
     if (saw_jfif_) return true;
     if (transform_ >= 0) return transform_ == 1;

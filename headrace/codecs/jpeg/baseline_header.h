@@ -1,4 +1,4 @@
-// What a baseline JPEG says before its entropy-coded data: for our own decoder (baseline.cc).
+// The headers of a baseline JPEG, before its entropy-coded data: for our own decoder (baseline.cc).
 #pragma once
 #include <array>
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Component {
   int quant = 0, dc = 0, ac = 0;  // which tables
 };
 
-// The code lengths and symbols of one Huffman table, where they lie in the file.
+// The code lengths and symbols of one Huffman table, in place in the file.
 using TableBytes = std::span<const std::byte>;
 
 struct Scan {
@@ -38,7 +38,7 @@ struct Scan {
   int blocks_of(int c) const {
     return component[static_cast<size_t>(c)].h * component[static_cast<size_t>(c)].v;
   }
-  // Pixels that one of its samples stands for.
+  // Pixels that one of its samples covers.
   int across_of(int c) const { return h_most / component[static_cast<size_t>(c)].h; }
   int down_of(int c) const { return v_most / component[static_cast<size_t>(c)].v; }
   // Samples of a component that belong to the image.
@@ -46,11 +46,11 @@ struct Scan {
   int64_t height_of(int c) const { return (height + down_of(c) - 1) / down_of(c); }
 };
 
-// Nothing for what our decoder leaves to libjpeg-turbo: other processes than sequential Huffman of 8 bits,
-// several scans, colours that are not YCbCr, components whose samples stand for no whole number of pixels
-// (which it refuses), and any header that is not plainly in order.
+// Nothing for files that our decoder leaves to libjpeg-turbo: other processes than sequential Huffman of 8
+// bits, several scans, colours that are not YCbCr, components whose samples do not cover a whole number of
+// pixels (which libjpeg-turbo refuses), and any header that is not plainly valid.
 std::optional<Scan> read_scan(std::span<const std::byte> file);
-// Nor for a file of which read_jpeg_header said something else.
+// Also nothing for a file for which read_jpeg_header returned something else.
 std::optional<Scan> read_scan_of(std::span<const std::byte> file, const ImageHeader& header);
 
 // From zigzag order, in which a file holds coefficients, to natural order (8 * row + column).

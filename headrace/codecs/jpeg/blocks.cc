@@ -14,7 +14,7 @@
 #define HEADRACE_CODECS_JPEG_BLOCKS
 namespace headrace::jpeg {
 
-inline constexpr size_t kFull = 64;  // this k and those above: no more coefficients
+inline constexpr size_t kFull = 64;  // this k and larger ones: no more coefficients
 
 // Where in a pair of blocks the coefficient before index k goes; the block may end there.
 static constexpr auto kPlaces = [] {
@@ -25,7 +25,7 @@ static constexpr auto kPlaces = [] {
   return places;
 }();
 
-// The next symbol of a block that has begun, the long way. False when there is none.
+// The next symbol of a block that has begun, on the slow path. False when there is none.
 inline bool decode_symbol(const Codes& codes, Bits& bits, size_t& k, int& value) {
   const int symbol = next_symbol(codes, bits);
   if (symbol < 0) return false;
@@ -46,7 +46,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headrace::jpeg {
 namespace HWY_NAMESPACE {
 
-// Where decoding stands, in registers.
+// The decoding state, in registers.
 template <bool kStore> class Stream {
  public:
   explicit HWY_INLINE Stream(const Progress& from)
@@ -65,8 +65,7 @@ template <bool kStore> class Stream {
   HWY_INLINE bool is_behind() const { return bits_.is_behind(limit_); }
   HWY_INLINE void refill() { bits_.refill(); }
 
-  // Comes to stand within a block. This and look_up answer false where all is complete, or where no code
-  // fits.
+  // Resumes within a block. This and look_up return false where all is complete, or where no code fits.
   HWY_INLINE bool enter() {
     if (is_complete()) return false;
     bits_.refill();
@@ -91,7 +90,7 @@ template <bool kStore> class Stream {
       bits_.skip(static_cast<int>(found & 63));
     }
     k_ = next;
-    if (next >= kFull) [[unlikely]]  // keeps it out of the loop's way: 3 %
+    if (next >= kFull) [[unlikely]]  // keeps it out of the loop: 3 %
       return end_block();
     return true;
   }
@@ -107,7 +106,7 @@ template <bool kStore> class Stream {
     bits_.refill();
     return true;
   }
-  // Blocks follow each other without leaving the loop, for setting out anew costs as much as half a block.
+  // Blocks follow each other without leaving the loop, because setting it up costs as much as half a block.
   HWY_INLINE bool end_block() {
     if constexpr (kStore) ends_[turn_->number()] = static_cast<uint8_t>(k_);
     k_ = 0;
@@ -156,7 +155,7 @@ template <bool kStore> class Stream {
   int16_t* block_ = nullptr;
 };
 
-// Says where a stream stands and, unless it could go on, why it stops.
+// Saves where a stream is and, unless it could go on, why it stops.
 template <bool kStore> HWY_INLINE Stop leave(const Stream<kStore>& stream, bool goes_on, Progress& to) {
   stream.leave(to);
   if (stream.is_complete()) return Stop::complete;

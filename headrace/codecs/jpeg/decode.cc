@@ -1,4 +1,4 @@
-// Which decoder takes a file: our own what it can, libjpeg-turbo everything else.
+// Which decoder decodes a file: our own if it can, otherwise libjpeg-turbo.
 #include <algorithm>
 
 #include "headrace/codecs/codec.h"
@@ -15,10 +15,10 @@ namespace headrace {
 namespace {
 
 constexpr std::string_view kOwnDecoder = "headrace (baseline JPEG)";
-constexpr std::string_view kOwnFromPoints = "headrace (baseline JPEG, checkpoints)";
+constexpr std::string_view kOwnFromPoints = "headrace (baseline JPEG, entropy points)";
 
-// Whether the end marker is there: at the end of the file, or before what cameras and phones append. Within
-// entropy-coded data nothing looks like it; the end of a thumbnail in the headers does.
+// Whether the end marker is there: at the end of the file, or before what cameras and phones append. Nothing
+// in entropy-coded data looks like it; the end of a thumbnail in the headers does.
 bool has_end(std::span<const std::byte> bytes) {
   constexpr int kEnd = 0xFF00 | jpeg::kEoi;
   if (bytes.size() >= 2 && jpeg::word_at(bytes, bytes.size() - 2) == kEnd) return true;
@@ -29,7 +29,7 @@ bool has_end(std::span<const std::byte> bytes) {
   return false;
 }
 
-// A window of thousands of weights of 14 bits would leave samples out.
+// A window of thousands of 14-bit weights would round samples to zero.
 bool is_planar(const Resampled& picture) {
   constexpr int64_t kMostShrinking = 1000;
   return kernels::is_for_planes(picture.interpolation) && picture.from.h <= kMostShrinking * picture.height &&
@@ -62,7 +62,7 @@ Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& 
   const std::optional<int64_t> step = known.may_be_kept ? store->wanted_step() : std::nullopt;
   EntropyPoints found{knows ? known.points.step : step.value_or(0), {}};
   HEADRACE_ASSIGN(const bool done, resample(known.points, step ? &found : nullptr));
-  if (!done) {  // once more without points, lest they are wrong
+  if (!done) {  // again without points, in case they are wrong
     if (!knows) return false;
     return resample({}, nullptr);
   }

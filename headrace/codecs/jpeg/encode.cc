@@ -1,4 +1,4 @@
-// clang-format off: jpeglib.h needs FILE and does not say so
+// clang-format off: jpeglib.h needs FILE and does not include it
 #include <cstdio>
 #include <jpeglib.h>
 // clang-format on
@@ -11,8 +11,8 @@
 namespace headrace {
 namespace {
 
-// libjpeg reports errors by a callback that must not return, so ours jumps. What such a jump can leave holds
-// plain values only.
+// libjpeg reports errors by a callback that must not return, so ours does a longjmp. Functions that such a
+// jump can leave hold trivial values only.
 struct Session {
   jpeg_compress_struct encoder;
   jpeg_error_mgr errors;

@@ -53,14 +53,14 @@ void EntropyReader::start_interval(size_t offset) {
   fill();
 }
 
-// How much to take at once: no more than to the expected end, behind which it goes on in small pieces.
+// How much to take at once: up to the expected end, then small pieces.
 size_t EntropyReader::piece() const {
   constexpr size_t kBehind = kReadBehind + 16;  // what a refill may have read when the last MCU is there
   const size_t left = expected_end_ > next_ ? expected_end_ - next_ : 0;
   return left < kPiece - kBehind ? std::max(left + kBehind, kLeastPiece) : kPiece;
 }
 
-// More of the data. REQUIRES: there is more, and up to kReadBehind bytes are left.
+// Takes more of the data. REQUIRES: there is more, and up to kReadBehind bytes are left.
 void EntropyReader::fill() {
   const int64_t used = at_.bits.rebase(window_.data());
   std::memmove(window_.data(), window_.data() + used, static_cast<size_t>(end_ - used));
@@ -153,7 +153,7 @@ bool EntropyReader::end_stretch() {
   return fit && (left_ == 0 || begin_stretch());
 }
 
-// Does what decoding stopped for.
+// Handles the reason for which decoding stopped.
 bool EntropyReader::heed(Stop stop) {
   switch (stop) {
     case Stop::none: return true;

@@ -1,13 +1,13 @@
-// The entropy-coded data of a baseline scan, some MCUs at a time: from its beginning, or from a checkpoint of
-// an earlier reading. What becomes of the coefficients is the caller's business.
+// The entropy-coded data of a baseline scan, some MCUs at a time: from its beginning, or from a checkpoint
+// (an entropy point) of an earlier pass. The caller processes the coefficients.
 //
 //   EntropyReader reader(scan, tables);
 //   reader.pass_over(mcus_before);
 //   reader.read(8, coefficients);
 //   if (!reader.is_in_order()) ...                // at the end of every row of MCUs
 //
-// Stuffing is taken out a piece at a time, so that what is not read costs nothing. Any data is safe to read:
-// what is not in order is answered by false, after which only start and start_at may be called.
+// Stuffing is removed a piece at a time, so that data that is not read costs nothing. Any data is safe to
+// read: for invalid data the functions return false, after which only start and start_at may be called.
 #pragma once
 #include <algorithm>
 
@@ -17,20 +17,20 @@
 
 namespace headrace::jpeg {
 
-// Where an MCU begins, and what its differences are counted from.
+// Where an MCU begins, and its DC predictors.
 struct Checkpoint {
-  size_t offset = 0;  // of the byte that holds its first bit, from the first one of Scan::data on
+  size_t offset = 0;  // of the byte that holds its first bit, relative to the first byte of Scan::data
   int bit = 0;        // which bit of that byte: 0 for the most significant
   std::array<int16_t, 3> dc{};
 };
 
-// The coefficients of some MCUs. Blocks of a component that follow each other lie side by side in pairs, as
-// kernels/idct.h wants them.
+// The coefficients of some MCUs. Consecutive blocks of a component are stored side by side in pairs, as
+// kernels/idct.h needs them.
 class Coefficients {
  public:
   static constexpr int kMostMcus = 8;
 
-  // Blocks 2 * pair and 2 * pair + 1 of a component; zeros stand for the last one of an odd number.
+  // Blocks 2 * pair and 2 * pair + 1 of a component; the missing last one of an odd number is zeros.
   const int16_t* pair(int component, int pair) const { return values_.data() + at(component, 2 * pair); }
   // The first coefficient of a block.
   int16_t dc(int component, int block) const { return values_[at(component, block)]; }
@@ -56,24 +56,26 @@ class Coefficients {
 
 class EntropyReader {
  public:
-  // Stands before the first MCU. REQUIRES: `scan` and `tables` outlive it.
+  // Positioned before the first MCU. REQUIRES: `scan` and `tables` outlive it.
   EntropyReader(const Scan& scan, const Tables& tables);
   EntropyReader(const EntropyReader&) = delete;
   EntropyReader& operator=(const EntropyReader&) = delete;
 
   void start();
-  // Stand before MCU number `mcu`, which begins at `checkpoint`. False when no scan like this has such a one.
-  // What will be read is expected to end before the byte at `expected_end`; it need not.
+  // Positions before MCU number `mcu`, which begins at `checkpoint`. False when such a checkpoint is
+  // impossible in this scan. What will be read is expected to end before the byte at `expected_end`; it need
+  // not.
   static constexpr size_t kNoEnd = ~size_t{0};
   bool start_at(const Checkpoint& checkpoint, int64_t mcu, size_t expected_end = kNoEnd);
 
-  // Read the next MCUs, up to Coefficients::kMostMcus.
+  // Reads the next MCUs, up to Coefficients::kMostMcus.
   bool read(int64_t mcus, Coefficients& out);
-  // Go over the next MCUs.
+  // Skips the next MCUs.
   bool pass_over(int64_t mcus);
 
-  // The same in steps, for two readers that go side by side: set out for the next MCUs, which are passed over
-  // without `out`, and until they are there go on, with one reader or with two of whom neither has arrived.
+  // The same in steps, for two readers that run side by side: set_out starts on the next MCUs, which are
+  // skipped without `out`; then call go_on until has_arrived, for one reader or for two of which neither has
+  // arrived.
   bool set_out(int64_t mcus, Coefficients* out);
   bool has_arrived() const { return left_ == 0; }
   bool go_on() { return heed(decode_blocks(at_)); }
@@ -81,12 +83,12 @@ class EntropyReader {
 
   // The checkpoint of the next MCU.
   bool checkpoint(Checkpoint& out);
-  // Whether what was read is there: the last MCU may have gone on where no data is.
+  // Whether what was read is valid: the last MCU may have run past the data.
   bool is_in_order() const { return !is_last_ || at_.bits.position(window_.data()) <= end_ * 8; }
 
  private:
   static constexpr size_t kPiece = 4096, kLeastPiece = 512;
-  static constexpr size_t kAhead = 128;  // zeros behind the last of the data; read before anyone looks
+  static constexpr size_t kAhead = 128;  // zeros after the last of the data
 
   void start_interval(size_t offset);
   size_t piece() const;
@@ -102,30 +104,30 @@ class EntropyReader {
 
   const Scan& scan_;
   const Tables& tables_;
-  bool passes_ = false;               // turns_ have what it takes to be passed over
+  bool passes_ = false;               // turns_ hold what skipping needs
   int64_t mcu_ = 0, restart_at_ = 0;  // the next MCU, and the one before which a restart marker is due
   std::array<int, 3> dc_{};           // predictors
   size_t blocks_ = 0;                 // of an MCU
   std::array<Turn, Coefficients::kMostBlocks * Coefficients::kMostMcus> turns_;
   std::array<size_t, 3> first_{};
 
-  // On the way: MCUs are decoded in stretches that no restart marker is in.
+  // In progress: MCUs are decoded in stretches without restart markers inside.
   Progress at_;
-  Coefficients* out_ = nullptr;  // none: passed over
+  Coefficients* out_ = nullptr;  // null: skipped
   int64_t left_ = 0;             // MCUs, with those of the stretch
   int64_t stretch_ = 0;
   const Turn* begin_ = nullptr;                                                           // of the stretch
-  std::array<int16_t, Coefficients::kMostBlocks * Coefficients::kMostMcus> differences_;  // passed over
+  std::array<int16_t, Coefficients::kMostBlocks * Coefficients::kMostMcus> differences_;  // of skipped blocks
 
-  // The data between two restart markers, without stuffing: what of it is at hand. Zeros follow the last.
+  // The data between two restart markers, without stuffing: the available part. Zeros follow the last.
   std::array<uint8_t, kReadBehind + kPiece + kernels::kUnstuffMore + kAhead> window_;
-  int64_t end_ = 0;      // of what is at hand
+  int64_t end_ = 0;      // of the available part
   bool is_last_ = true;  // no more to come before a marker
   size_t next_ = 0;      // the offset in the file's data where the window ends
   size_t expected_end_ = kNoEnd;
   int64_t before_ = 0;  // bytes without stuffing from the start of reading to that of the window
 
-  // A byte with and without stuffing before it: from here the offsets of checkpoints are found.
+  // A byte position with and without stuffing: the base for the offsets of checkpoints.
   size_t known_offset_ = 0;
   int64_t known_byte_ = 0;
 };

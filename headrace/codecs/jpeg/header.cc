@@ -9,7 +9,7 @@ namespace {
 
 using namespace jpeg;
 
-// One component at least has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8
+// At least one component has full resolution, and Huffman coding spends a bit or more on each of its 8 x 8
 // blocks. Arithmetic coding has no such bound; flat pictures of one colour stay below this one.
 constexpr int64_t kHuffmanPixelsPerByte = 512, kArithmeticPixelsPerByte = 65536;
 
@@ -28,7 +28,7 @@ Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
     return corrupt("damaged JPEG: frame header of " + std::to_string(segment.size()) + " bytes");
   if (!is_huffman(marker) && marker != kSof9 && marker != kSof10)
     return Status(Code::unavailable,
-                  "wants a baseline or progressive JPEG, got a lossless or hierarchical one (SOF" +
+                  "expected a baseline or progressive JPEG, got a lossless or hierarchical one (SOF" +
                       std::to_string(marker - kSof0) + ")");
   ImageHeader header{.height = word_at(segment, 1),
                      .width = word_at(segment, 3),
@@ -36,10 +36,10 @@ Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
                      .is_cmyk = byte_at(segment, 5) == 4,
                      .bit_depth = byte_at(segment, 0)};
   if (header.bit_depth != 8)
-    return Status(Code::unavailable, "wants a JPEG of 8 bits, got " + std::to_string(header.bit_depth));
+    return Status(Code::unavailable, "expected a JPEG of 8 bits, got " + std::to_string(header.bit_depth));
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
     return Status(Code::unavailable,
-                  "wants a JPEG of 1, 3 or 4 components, got " + std::to_string(header.channels));
+                  "expected a JPEG of 1, 3 or 4 components, got " + std::to_string(header.channels));
   const int64_t pixels_per_byte = is_huffman(marker) ? kHuffmanPixelsPerByte : kArithmeticPixelsPerByte;
   if (file_size < static_cast<uint64_t>(header.height * header.width / pixels_per_byte))
     return corrupt("truncated JPEG: " + std::to_string(file_size) + " bytes cannot hold " +
@@ -63,7 +63,7 @@ bool is_jpeg(Bytes bytes) {
 Result<ImageHeader> read_jpeg_header(Bytes bytes) {
   int orientation = 0;
   for (size_t at = 2;;) {
-    // To the next marker: stray bytes before it and padding with 0xFF are passed over, as libjpeg does.
+    // To the next marker: stray bytes before it and padding with 0xFF are skipped, as in libjpeg.
     while (at < bytes.size() && byte_at(bytes, at) != 0xFF) ++at;
     while (at < bytes.size() && byte_at(bytes, at) == 0xFF) ++at;
     if (at == bytes.size()) return cut_off();

@@ -9,7 +9,7 @@ namespace {
 
 uint8_t table_byte(TableBytes bytes, size_t at) { return std::to_integer<uint8_t>(bytes[at]); }
 
-// False when the lengths are no prefix code, or a DC table names a difference of more than 15 bits.
+// False when the lengths are not a prefix code, or a DC table has a difference of more than 15 bits.
 bool build(TableBytes bytes, bool is_dc, Codes& out) {
   const TableBytes symbols = bytes.subspan(16);
   std::memcpy(out.symbols.data(), symbols.data(), symbols.size());
@@ -33,19 +33,19 @@ bool build(TableBytes bytes, bool is_dc, Codes& out) {
   return true;
 }
 
-// A symbol that a look-up shows: its code, and how many bits that and its value take.
+// A symbol in a look-up: its code, and how many bits the code and its value take.
 struct Shown {
   int run, size, length;
   Shown(uint16_t look) : run(look >> 12), size(look >> 8 & 15), length(look & 255) {}
   int bits() const { return length + size; }
   bool is_end() const { return size == 0 && run != 15; }  // of a block, but for DC
-  // Whether it is to be read the long way: there is none, no sign is seen, or it is too long.
+  // Whether it needs the slow path: there is none, its sign is not seen, or it is too long.
   bool is_slow() const {
     return length == 0 || (size > 0 && length == kLookBits) || length + size > kMostUsed;
   }
-  // Entries from that of its code on: one for each of the bits that may follow it.
+  // Entries from that of its code on: one for each combination of the bits that may follow it.
   size_t entries() const { return size_t{1} << (kLookBits - length); }
-  // The coefficient whose first bits these are, with zeros behind them.
+  // The coefficient whose first bits these are, with zeros after them.
   int value(int raw) const { return raw - (raw < 1 << size >> 1 ? (1 << size) - 1 : 0); }
 };
 
@@ -67,8 +67,8 @@ Entry* fill(const Shown& symbol, bool is_dc, Entry* out) {
   return out;
 }
 
-// What becomes of the entries of a first symbol by the bits behind it: a second symbol joins it if it fits,
-// and the end of the block. That depends on how many bits are left behind the first, not on what it is.
+// How the bits after a first symbol change its entries: a second symbol joins it if it fits, and the end of
+// the block. That depends on how many bits are left after the first, not on the symbol.
 class Tails {
  public:
   explicit Tails(const Codes& codes) : codes_(codes) {}
@@ -90,7 +90,7 @@ class Tails {
   }
 
  private:
-  // Fields do not run over into each other, so entries can be added.
+  // Fields do not overflow into each other, so entries can be added.
   static uint64_t bits_of(Entry entry) { return std::bit_cast<uint64_t>(entry); }
 
   void make(int left) {
@@ -107,7 +107,7 @@ class Tails {
         continue;
       }
       const uint32_t behind = tail << (kLookBits - left + second.length) & ((1u << kLookBits) - 1);
-      // Zeros stand for what is not seen of it.
+      // Bits of it that are not seen are zeros.
       const int value = second.value(static_cast<int>(behind << 5 >> (kLookBits + 5 - second.size)));
       const int more = std::max(0, used - left);
       int steps = second.run + 1;
@@ -122,8 +122,8 @@ class Tails {
   }
 
   const Codes& codes_;
-  int made_ = 0;                                        // bit `left`: whether those of so many bits are
-  std::array<uint64_t, 1 << kLookBits> added_, moved_;  // [1 << left | the bits behind]
+  int made_ = 0;  // bit `left`: whether those of that many bits are made
+  std::array<uint64_t, 1 << kLookBits> added_, moved_;  // [1 << left | the bits after it]
 };
 
 void build(const Codes& codes, bool is_dc, LookUp& out) {
@@ -138,7 +138,7 @@ void build(const Codes& codes, bool is_dc, LookUp& out) {
   std::fill(at, end, Entry::slow());
 }
 
-// Everything that decides the tables, as one string.
+// Everything that determines the tables, as one string.
 void append_key(const Scan& scan, std::string& key) {
   key.clear();
   for (int c = 0; c < scan.components; ++c) {

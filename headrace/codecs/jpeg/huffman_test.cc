@@ -11,7 +11,7 @@ namespace {
 
 using Code = std::vector<uint8_t>;  // 16 counts, then the symbols
 
-// Some prefix code, often with symbols of no use.
+// Some prefix code, often with unused symbols.
 Code random_code(std::mt19937& random, bool is_dc) {
   Code code(16);
   int left = 1;
@@ -39,13 +39,13 @@ Scan scan_with(const Code& dc, const Code& ac) {
   return scan;
 }
 
-// What some symbols do to a block whose next coefficient is number 0.
+// The effect of some symbols on a block whose next coefficient is number 0.
 struct Symbols {
   size_t steps = 0;                            // as Entry has them
-  std::vector<std::pair<size_t, int>> values;  // behind which step, and what
+  std::vector<std::pair<size_t, int>> values;  // after which step, and the value
 };
 
-// Those that take `bits` of what comes, one by one. False when none end there.
+// Decodes the symbols in `bits` bits one by one. False when they do not end there.
 bool read(const Codes& codes, bool is_dc, Bits from, const uint8_t* data, int bits, Symbols& out) {
   while (from.position(data) < bits) {
     from.refill();
@@ -96,7 +96,7 @@ TEST(HuffmanTables, ALookUpIsWhatItsSymbolsAre) {
   }
 }
 
-// Each of these bits is looked up often: symbols that fit are to be found together.
+// Each of these bits is looked up often: symbols that fit must be found together.
 TEST(HuffmanTables, ALookUpHoldsTwoSymbolsAndTheEnd) {
   // 00: one zero and a value of a bit; 01: the end; 10: a value of a bit.
   const Code dc{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};

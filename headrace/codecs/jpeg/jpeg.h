@@ -16,7 +16,7 @@ Result<ImageHeader> read_jpeg_header(std::span<const std::byte> bytes);
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                    uint8_t* out, size_t row_stride, Scratch& scratch);
 
-// Contract: decode_resampled in resampled.h, for an image as it is stored. False when that is to be made of
+// Contract: decode_resampled in resampled.h, for an image as it is stored. False when the caller must use
 // decode_jpeg.
 Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                            std::span<const Resampled> pictures, std::span<RowSink* const> sinks,

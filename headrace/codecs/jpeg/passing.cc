@@ -8,11 +8,11 @@
 namespace headrace::jpeg {
 namespace {
 
-constexpr int kMostSteps = 64;                  // so that more than a block can be told from its end
-constexpr int kBeyond = kMostUsed - kPassBits;  // bits of a value that may follow what is looked at
+constexpr int kMostSteps = 64;                  // so that more than a block can be told apart from its end
+constexpr int kBeyond = kMostUsed - kPassBits;  // bits of a value that may follow the looked-up ones
 
 constexpr uint16_t packed(int bits, int steps) { return static_cast<uint16_t>(bits | steps << 8); }
-constexpr uint16_t kSlow = packed(0, 65);  // leads out of what is_plain takes
+constexpr uint16_t kSlow = packed(0, 65);  // outside of what is_plain accepts
 int steps_of(uint16_t entry) {
   const int steps = entry >> 8;
   return steps >= Entry::kEnd ? steps - Entry::kEnd : steps;
@@ -36,8 +36,8 @@ std::span<const Symbol> symbols_of(const Codes& codes, std::array<Symbol, 256>& 
   return {out.data(), index};
 }
 
-// What `bits` bits begin with, for each number of them: looked up for fewer bits, it is what may follow a
-// symbol. An entry is the sum of those of its symbols; `none` where none is whole.
+// What each value of `bits` bits begins with: with fewer bits, it is what may follow a symbol. An entry is
+// the sum of those of its symbols; `none` where none is whole.
 class Levels {
  public:
   explicit Levels(std::span<const Symbol> symbols) : symbols_(symbols) {}

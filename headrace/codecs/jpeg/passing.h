@@ -1,5 +1,5 @@
-// Look-ups for blocks that are passed over: how many bits some symbols take and how far they lead, without
-// their values. So one finds as many symbols as begin and end in what it looks at, in two bytes.
+// Look-ups for skipped blocks: how many bits some symbols take and how many coefficients they cover, without
+// their values. This way a look-up finds as many symbols as begin and end in its bits, in two bytes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,8 +13,8 @@ inline constexpr int kPassBits = 11;
 
 class Passing {
  public:
-  // Bits in the lower byte, at most kMostUsed (huffman.h); in the upper one steps as Entry::steps, but that
-  // an end adds kEnd alone. REQUIRES: `codes` are those of an AC table.
+  // Bits in the lower byte, at most kMostUsed (huffman.h); in the upper one steps as in Entry::steps, except
+  // that an end adds kEnd alone. REQUIRES: `codes` are those of an AC table.
   explicit Passing(const Codes& codes);
   uint32_t operator[](uint32_t bits) const { return look_[bits]; }
 

@@ -12,10 +12,10 @@ namespace headrace::jpeg {
 
 inline constexpr int kSide = 8;  // of a block
 
-// What the planes are when they are resampled.
+// The form of the planes when they are resampled.
 enum class Form : uint8_t {
   gray,    // luma alone
-  rgb,     // made of planes that are equally fine
+  rgb,     // converted from planes of equal resolution
   coarse,  // luma, and chroma at another resolution
 };
 constexpr int planes_of(Form form) { return form == Form::gray ? 1 : 3; }
@@ -30,14 +30,14 @@ struct Range {
   }
 };
 
-// The samples that the taps look at.
+// The samples that the taps read.
 inline Range reach(const kernels::PlaneAxis& axis, const kernels::PlaneTaps& taps) {
   const auto [least, most] = std::minmax_element(taps.first, taps.first + taps.count);
   return {*least, std::min<int64_t>(*most + taps.window, axis.high)};
 }
 
-// `size` samples of luma from `begin` on, where a sample of the plane stands for `factor` of them; the plane
-// has `samples`.
+// `size` samples of luma from `begin` on, where a sample of the plane covers `factor` of them; the plane has
+// `samples`.
 inline kernels::PlaneAxis axis_of(int64_t begin, int64_t size, int factor, int64_t samples) {
   kernels::PlaneAxis axis;
   axis.begin = static_cast<double>(begin) / factor;
@@ -47,7 +47,7 @@ inline kernels::PlaneAxis axis_of(int64_t begin, int64_t size, int factor, int64
   return axis;
 }
 
-// Scratch that remembers what it refused.
+// Scratch that remembers the size it refused.
 class Memory {
  public:
   explicit Memory(Scratch& scratch) : scratch_(scratch) {}
@@ -74,8 +74,8 @@ class Ring {
     return !room.empty();
   }
   int16_t* row(int64_t y) const { return data_ + y % rows_ * stride_; }
-  // Calls f with row y and those after it, `count` in all; `end` - 1 stands for those from `end` on. Dividing
-  // once, not for each of them, saves 0.5 % of a picture's time.
+  // Calls f with row y and those after it, `count` in all; `end` - 1 replaces those from `end` on. Dividing
+  // once instead of for each of them saves 0.5 % of a picture's time.
   template <class F> void for_rows(int64_t y, int64_t count, int64_t end, F&& f) const {
     const int16_t *row = this->row(std::min(y, end - 1)), *const behind = data_ + rows_ * stride_;
     for (int64_t k = 0; k < count; ++k) {
@@ -92,13 +92,13 @@ class Ring {
 // A plane of luma, or the two of chroma, on the way to one picture.
 struct Path {
   kernels::PlaneTaps across, down;
-  Range columns, rows;  // of samples that are looked at
-  int64_t fed = 0;      // rows before are in the ring
+  Range columns, rows;  // of samples that are read
+  int64_t fed = 0;      // rows before this are in the ring
 
   bool make(const kernels::PlaneAxis& x, const kernels::PlaneAxis& y, Memory& memory) {
     return make(x, across, columns, memory) && make(y, down, rows, memory);
   }
-  // Rows for output row `y` are there.
+  // Whether the rows for output row `y` are there.
   bool is_ready(int64_t y) const { return std::min<int64_t>(down.first[y] + down.window, rows.end) <= fed; }
   // More than a window and what the strips of two rows of MCUs bring: planes do not wait for each other
   // longer than that.
@@ -106,7 +106,7 @@ struct Path {
     return down.window + (scan.v_most > 2 ? 8 : 4) * kernels::kStripRows;
   }
 
-  // The rows of `ring` that make output row `y`; those beyond the last stand for themselves with weight zero.
+  // The rows of `ring` that make output row `y`; rows beyond the last have weight zero.
   kernels::MixedRow mixed(const Ring& ring, int64_t y, const int16_t** pointers) const {
     ring.for_rows(down.first[y], down.window, rows.end,
                   [&](int64_t k, const int16_t* row) { pointers[k] = row; });
@@ -123,7 +123,7 @@ struct Path {
   }
 };
 
-// One picture in the making.
+// One picture in progress.
 class Picture {
  public:
   // `side` samples of a block. False without memory.
@@ -158,7 +158,7 @@ class Picture {
          [&](int r) { return ring_[r < kSide ? 1 : 2].row(y + r % kSide); });
   }
 
-  // Hands on the rows that are complete.
+  // Passes on the rows that are complete.
   void emit() {
     for (; next_ < wanted_->window.h && fine_.is_ready(next_) &&
            (form_ != Form::coarse || coarse_.is_ready(next_));

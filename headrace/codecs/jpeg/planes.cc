@@ -1,6 +1,6 @@
-// One pass over the file. The blocks of an MCU row that any picture looks at are transformed into strips (16
+// One pass over the file. The blocks of an MCU row that any picture needs are transformed into strips (16
 // rows of a plane side by side); each picture resamples the strip across into a ring of rows, and mixes rows
-// of the ring down into rows of pixels as soon as they are complete. No plane is ever there as a whole.
+// of the ring down into rows of pixels as soon as they are complete. A plane is never there as a whole.
 #include "headrace/codecs/jpeg/planes.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class PlaneDecoder {
     return true;
   }
 
-  // From the last known row on everything is read; of known ones only what counts.
+  // From the last known row on everything is read; of known rows only what is needed.
   void use(const EntropyPoints& known, EntropyPoints* found) {
     known_ = &known, found_ = found;
     const int64_t step = found ? found->step : known.step;
@@ -56,7 +56,7 @@ class PlaneDecoder {
     if (known_rows_ > 1) beside_.emplace(scan_, tables_);
   }
 
-  // Finds points and makes nothing.
+  // Finds points only.
   bool pass_over_all(const Scratch& scratch) {
     rows_ = {scan_.mcus_down(), scan_.mcus_down()};
     for (int64_t row = 0; row < scan_.mcus_down(); ++row)
@@ -76,7 +76,7 @@ class PlaneDecoder {
   }
 
  private:
-  // The way through a row of MCUs, piece by piece.
+  // Decoding of a row of MCUs, piece by piece.
   struct Run {
     Run(const Scan& scan, const Tables& tables) : reader(scan, tables) {}
     bool is_over() const { return piece.is_empty(); }
@@ -84,12 +84,12 @@ class PlaneDecoder {
     EntropyReader reader;
     Coefficients coefficients;
     int64_t row = 0, end = 0;  // up to which column
-    Range piece;               // what the reader has set out for
-    bool is_wanted = false;    // that piece is transformed; others are passed over
+    Range piece;               // what the reader is decoding
+    bool is_wanted = false;    // that piece is transformed; others are skipped
     int16_t* lines[3][4];      // where the blocks of a component go, by their row in an MCU
   };
 
-  // Widens the ranges of MCUs so that what a picture looks at of this component is within them.
+  // Widens the ranges of MCUs so that they contain what a picture reads of this component.
   void touch(const Path& path, int c) {
     const auto touch = [](Range& mcus, Range samples, int64_t size) {
       mcus = mcus.around({samples.begin / size, (samples.end + size - 1) / size});
@@ -114,7 +114,7 @@ class PlaneDecoder {
            std::all_of(strips_, strips_ + strips_of(form_),
                        [&](const Strips& strips) { return strips.have_room(row); });
   }
-  // What is right of the pictures is read only to come to the next row.
+  // What is right of the pictures is read only to reach the next row.
   bool is_read_on(int64_t row) const { return row + 1 < rows_.end && row + 1 >= known_rows_; }
 
   bool begin(Run& run, int64_t row) {
@@ -151,7 +151,7 @@ class PlaneDecoder {
     return true;
   }
 
-  // Sets out for what begins at `column`.
+  // Starts on what begins at `column`.
   bool set_out(Run& run, int64_t column) {
     run.piece = {column, run.end};
     if (run.is_over()) return run.reader.is_in_order();
@@ -167,13 +167,13 @@ class PlaneDecoder {
     return run.reader.set_out(run.piece.end - column, run.is_wanted ? &run.coefficients : nullptr);
   }
 
-  // Goes on to the next piece when this one is there.
+  // Goes on to the next piece when this one is done.
   bool arrive(Run& run) {
     if (!run.reader.has_arrived()) return true;
     return (!run.is_wanted || transform_piece(run)) && set_out(run, run.piece.end);
   }
 
-  // Whole rows only: those known, and behind them those found.
+  // Whole rows only: the known ones, then the found ones.
   void join_points() {
     const auto per_row = static_cast<size_t>(per_row_);
     std::vector<EntropyPoint>& points = found_->points;
@@ -243,7 +243,7 @@ class PlaneDecoder {
     if (form_ == Form::rgb) return feed_rgb(row, is_last);
     const Strips &luma = strips_[0], &chroma = strips_[1];
     for (Picture& picture : pictures_) {
-      if (form_ == Form::coarse)  // first, so that luma waits in the ring the less
+      if (form_ == Form::coarse)  // first, so that luma waits in the ring for less time
         chroma.for_whole(row, is_last, [&](int64_t y, int64_t count) {
           picture.feed_chroma(chroma.data(y), chroma.origin(), y, count);
         });
@@ -273,15 +273,15 @@ class PlaneDecoder {
   PairTable quant_[3];
   int16_t spare_[kSide * kStripRows];
   std::vector<Picture> pictures_;
-  Range columns_, rows_;  // MCUs that pictures look at
+  Range columns_, rows_;  // MCUs that pictures read
   const EntropyPoints* known_ = nullptr;
   EntropyPoints* found_ = nullptr;
-  int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points
+  int64_t step_ = 1, per_row_ = 1;  // MCUs from point to point, and points per row
   int64_t known_rows_ = 0;
   Strips strips_[3];  // of luma, and of both planes of chroma; or of all three planes
 };
 
-// Samples of a block: as few as leave the picture to be shrunk.
+// Samples of a block: as few as still leave the picture to be shrunk.
 int side_for(const Resampled& picture) {
   if (!picture.scale_in_dct || !picture.antialias) return kSide;
   int side = 1;
@@ -294,7 +294,7 @@ int side_for(const Resampled& picture) {
   return side;
 }
 
-// Nothing where each plane of chroma has a resolution of its own.
+// Nothing where each plane of chroma has its own resolution.
 std::optional<Form> form_of(const Scan& scan, Color color) {
   if (scan.components == 1 || color == Color::gray) return Form::gray;
   const auto& [luma, cb, cr] = scan.component;
@@ -313,7 +313,7 @@ Result<bool> resample_planes(std::span<const std::byte> bytes, const ImageHeader
   if (!tables) return false;
   const std::optional<Form> form = form_of(*scan, color);
   if (!form) return false;
-  // Pictures of one scale are made in one pass. What else is wanted of an image changes no picture's bytes.
+  // Pictures of one scale are made in one pass. Other pictures of the image do not change a picture's bytes.
   std::vector<Resampled> alike;
   std::vector<RowSink*> their_sinks;
   for (int side = 1; side <= kSide; side *= 2) {

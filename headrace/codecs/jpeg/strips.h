@@ -1,5 +1,4 @@
-// Where blocks go that are transformed, and pictures take them from: rows of a plane side by side. For
-// planes.cc.
+// Where transformed blocks go, and pictures read them from: rows of a plane side by side. For planes.cc.
 #pragma once
 #include <array>
 #include <cstring>
@@ -9,7 +8,8 @@
 namespace headrace::jpeg {
 
 // Of one plane, kStripRows rows each, or of both planes of chroma, kSide rows of each in every strip. One
-// strip takes some rows of blocks; those of an MCU row may need several strips, and many rows one.
+// strip takes some rows of blocks; those of an MCU row may need several strips, and a strip may take many MCU
+// rows.
 class Strips {
  public:
   // `h` x `v` blocks of an MCU. REQUIRES: planes is 1 or 2.
@@ -19,7 +19,7 @@ class Strips {
   }
 
   // For the columns of these MCUs, and what a window may read beyond. Enough strips for a row of MCUs, or for
-  // two where they go on side by side. False without memory.
+  // two where they are decoded side by side. False without memory.
   bool take(Range mcus, bool two_rows, int32_t window, Memory& memory) {
     origin_ = mcus.begin * h_ * side_, columns_ = (mcus.end - mcus.begin) * h_ * side_;
     count_ = v_ % blocks_ == 0 ? v_ / blocks_ * (two_rows ? 2 : 1) : blocks_ % v_ == 0 ? 1 : 2;
@@ -42,7 +42,7 @@ class Strips {
   }
   // From a line's first column to its block of MCU `mcu`.
   int64_t to_mcu(int64_t mcu) const { return (mcu * h_ * side_ - origin_) * kernels::kStripRows; }
-  // The strip in which row y of the plane is.
+  // The strip that contains row y of the plane.
   int16_t* data(int64_t y) const { return strip(y / side_); }
   // Whether an MCU row and the next go to different places.
   bool have_room(int64_t row) const {
@@ -63,7 +63,7 @@ class Strips {
   int16_t* strip(int64_t block) const { return data_[static_cast<size_t>(block / blocks_ % count_)]; }
 
   int64_t h_ = 1, v_ = 1, side_ = kSide;
-  int64_t blocks_ = 1;  // that lie one below the other in a strip
+  int64_t blocks_ = 1;  // that are below each other in a strip
   int64_t origin_ = 0, columns_ = 0, count_ = 0;
   std::array<int16_t*, kMost> data_{};
 };

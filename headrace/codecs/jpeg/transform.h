@@ -1,4 +1,4 @@
-// From coefficients to the samples of blocks, two at a time: what baseline.cc and planes.cc share.
+// From coefficients to the samples of blocks, two at a time: shared by baseline.cc and planes.cc.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace headrace::jpeg {
 
-// A quantisation table beside itself, as the transform of two blocks takes it (kernels/idct.h).
+// A quantisation table, twice side by side, as the transform of two blocks needs it (kernels/idct.h).
 class PairTable {
  public:
   void set(const std::array<uint16_t, 64>& table) {
@@ -23,9 +23,9 @@ class PairTable {
   alignas(32) uint16_t values_[kernels::kPairSize];
 };
 
-// The blocks that were read of a component, each to its place. `flat(dc, out)` makes one that has nothing but
-// its first coefficient, `pair(coefficients, out0, out1)` two that follow each other; out1 is null for the
-// last of an odd number. Both answer whether the block is plain (kernels/idct.h), and so does this.
+// The blocks that were read of a component, each to its place. `flat(dc, out)` makes one that has only its
+// first coefficient, `pair(coefficients, out0, out1)` two consecutive ones; out1 is null for the last of an
+// odd number. Both return whether the block is plain (kernels/idct.h), and so does this.
 template <class Sample, class Flat, class Pair> bool transform(const Coefficients& from, int component,
                                                                Sample* const* out, int blocks, Flat&& flat,
                                                                Pair&& pair) {

@@ -1,10 +1,11 @@
-// The libjpeg-turbo path: every JPEG the library reads, with its default settings. Of an image of which only
-// a part is needed it computes little more, and stops below it; the bytes are those of a whole decode.
+// The libjpeg-turbo path: every JPEG the library reads, with its default settings. When only a part of an
+// image is needed, it computes little more than that and stops below it; the bytes are those of a whole
+// decode.
 //
 // libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a
-// jump can leave hold plain values only: everything with a destructor lives in decode_with_turbo, below the
+// jump can leave hold trivial values only: everything with a destructor lives in decode_with_turbo, below the
 // jump's landing place.
-// clang-format off: jpeglib.h needs FILE and does not say so
+// clang-format off: jpeglib.h needs FILE and does not include it
 #include <cstdio>
 #include <jpeglib.h>
 #include <jerror.h>
@@ -26,11 +27,11 @@ namespace {
 constexpr int kRowsPerCall = 16;    // offered at a time; libjpeg takes as many as it has ready
 constexpr int64_t kMaxScans = 256;  // of a progressive file; cameras and encoders write about ten
 constexpr int64_t kMaxScanPixels = int64_t{1}
-                                   << 30;  // scans * pixels, which bounds the time that one file may cost
+                                   << 30;  // scans * pixels, which bounds the time that one file may take
 constexpr int64_t kMinScans = 16;          // allowed at any size
 constexpr JOCTET kEndOfImage[] = {0xFF, JPEG_EOI};
 
-// Our own reasons to stop, beside libjpeg's message codes (which are positive).
+// Our own reasons to stop, besides libjpeg's message codes (which are positive).
 enum Reason : int {
   kTooManyScans = -1,
   kMissingScan = -2,
@@ -47,7 +48,7 @@ struct Session {
   jpeg_progress_mgr progress;
   jmp_buf landing;
   int reason;                  // message code, or a Reason
-  char text[JMSG_LENGTH_MAX];  // libjpeg's words for a message code
+  char text[JMSG_LENGTH_MAX];  // libjpeg's text for a message code
   bool reached_end;            // bytes ran out before the end-of-image marker
   bool has_header;             // from here on a restart marker belongs to a scan
   int64_t max_scans;
@@ -59,7 +60,7 @@ struct Session {
   uint8_t* cmyk;  // rows for CMYK that becomes RGB or grey; else null
   uint8_t* rgb;   // one row for CMYK that becomes grey; else null
   Scratch* scratch;
-  size_t refused;  // bytes for coefficients that the budget has no room for
+  size_t refused;  // bytes for coefficients that exceed the budget
 };
 
 Session& session_of(j_common_ptr decoder) { return *static_cast<Session*>(decoder->client_data); }
@@ -76,7 +77,7 @@ Session& session_of(j_decompress_ptr decoder) { return *static_cast<Session*>(de
   stop(session, decoder->err->msg_code);
 }
 
-// libjpeg goes on after a warning with invented pixels. Only those warnings are let pass after which every
+// libjpeg continues after a warning with invented pixels. Only those warnings are allowed after which every
 // pixel still comes from the file. Bytes left over before a restart marker mean that the interval was decoded
 // wrongly.
 void on_message(j_common_ptr decoder, int level) {
@@ -96,8 +97,8 @@ void on_progress(j_common_ptr decoder) {
   if (session.decoder.input_scan_number > session.max_scans) stop(session, kTooManyScans);
 }
 
-// Out of bytes: an end-of-image marker is put in, without a word. Whoever lacks bits afterwards says so; a
-// file that lacks only its end marker is whole.
+// Out of bytes: an end-of-image marker is inserted silently. If bits are missing afterwards, that is reported
+// then; a file that lacks only its end marker is whole.
 boolean fill_source(j_decompress_ptr decoder) {
   session_of(decoder).reached_end = true;
   decoder->src->next_input_byte = kEndOfImage;
@@ -133,12 +134,13 @@ void check_scans(Session& session) {
 }
 
 // The coefficients of a file with several scans, two bytes for each sample of the image. libjpeg would take
-// them from malloc, beside the budget, and move them to a file when there are many. To libjpeg the type is
-// opaque.
+// them from malloc, outside the budget, and move them to a file when there are many. The type is opaque to
+// libjpeg.
 struct Blocks {
   JBLOCKARRAY rows;
   JDIMENSION width, height;
-  JDIMENSION defined;  // rows that hold something; zeroed a few at a time, which for a large image takes long
+  JDIMENSION
+  defined;  // rows that are initialised; zeroed a few at a time, which takes long for a large image
 };
 
 jvirt_barray_ptr request_blocks(j_common_ptr decoder, int, boolean zeroed, JDIMENSION width,
@@ -194,7 +196,7 @@ void open_and_check(Session& session, std::span<const std::byte> bytes) {
     stop(session, kChangedHeader);
 }
 
-// Files hold CMYK inverted, as Adobe began it and everybody followed; like Pillow we turn all of them, marked
+// Files hold CMYK inverted, as Adobe started and everyone copied; like Pillow we invert all of them, marked
 // or not.
 void convert_cmyk_rows(Session& session, JDIMENSION first, JDIMENSION count) {
   const auto width = static_cast<size_t>(session.header->width);
@@ -212,9 +214,9 @@ void convert_cmyk_rows(Session& session, JDIMENSION first, JDIMENSION count) {
   }
 }
 
-// Narrow the output to the columns of `part` and go to its first row; the column where output rows begin.
-// Smooth upsampling takes the edge of what is decoded for the edge of the image, so some pixels more are
-// decoded on every side: kMargin covers one chroma sample at the coarsest sampling there is.
+// Narrows the output to the columns of `part` and skips to its first row; returns the column where output
+// rows begin. Smooth upsampling treats the edge of what is decoded as the edge of the image, so some more
+// pixels are decoded on every side: kMargin covers one chroma sample at the coarsest sampling there is.
 JDIMENSION seek(Session& session) {
   constexpr int64_t kMargin = 4;
   jpeg_decompress_struct& decoder = session.decoder;
@@ -265,7 +267,8 @@ bool run(Session& session, std::span<const std::byte> bytes) {
 Status why_stopped(const Session& session) {
   switch (session.reason) {
     case kTooManyScans:
-      return corrupt("wants a JPEG of at most " + std::to_string(session.max_scans) + " scans at this size");
+      return corrupt("expected a JPEG of at most " + std::to_string(session.max_scans) +
+                     " scans at this size");
     case kMissingScan: return corrupt("truncated JPEG: a component has no scan");
     case kChangedHeader: return corrupt("damaged JPEG: a second frame header");
     case kNoEnd: return corrupt("truncated JPEG: scans are missing");
@@ -283,9 +286,9 @@ Status why_stopped(const Session& session) {
     case JERR_CCIR601_NOTIMPL:
     case JERR_FRACT_SAMPLE_NOTIMPL:
     case JERR_BAD_PRECISION:
-      return {Code::unavailable, "JPEG of a kind not supported: " + std::string(session.text)};
+      return {Code::unavailable, "unsupported kind of JPEG: " + std::string(session.text)};
     case JERR_OUT_OF_MEMORY:
-      return {Code::exhausted, "JPEG wants too much memory: " + std::string(session.text)};
+      return {Code::exhausted, "JPEG needs too much memory: " + std::string(session.text)};
     default: return corrupt("damaged JPEG: " + std::string(session.text));
   }
 }
@@ -314,7 +317,7 @@ Status decode_with_turbo(std::span<const std::byte> bytes, const ImageHeader& he
     if (color != Color::unchanged) session.cmyk = scratch.take<uint8_t>(kRowsPerCall * width * 4).data();
     if (color == Color::gray) session.rgb = scratch.take<uint8_t>(width * 3).data();
     if ((color != Color::unchanged && !session.cmyk) || (color == Color::gray && !session.rgb))
-      return {Code::exhausted, "no memory left for CMYK rows of " + std::to_string(width) + " pixels"};
+      return {Code::exhausted, "out of memory for CMYK rows of " + std::to_string(width) + " pixels"};
   } else {
     session.wanted = decoded_channels(header, color) == 1 ? JCS_GRAYSCALE : JCS_RGB;
   }

@@ -73,7 +73,7 @@ void keep_message(const char* text, void* user) {
 }
 void ignore_message(const char*, void*) {}
 
-// One file on its way through openjpeg. One thread.
+// One file in openjpeg. One thread.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : input_{bytes} {}
@@ -82,7 +82,7 @@ class Reader {
     const bool is_bare = characters_of(input_.bytes).starts_with(kCodeStream);
     stream_.reset(opj_stream_default_create(OPJ_TRUE));
     codec_.reset(opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
-    if (!stream_ || !codec_) return {Code::exhausted, "no memory left for a JPEG 2000 decoder"};
+    if (!stream_ || !codec_) return {Code::exhausted, "out of memory for a JPEG 2000 decoder"};
     opj_stream_set_user_data(stream_.get(), &input_, nullptr);
     opj_stream_set_user_data_length(stream_.get(), input_.bytes.size());
     opj_stream_set_read_function(stream_.get(), read_bytes);
@@ -113,7 +113,7 @@ class Reader {
     return decoded ? has_samples() : failed();
   }
 
-  // Tiles lie on a grid of their own, of which the image may begin anywhere.
+  // Tiles are on a grid of their own, in which the image may begin anywhere.
   struct Tiles {
     int64_t y = 0, x = 0, height = 0, width = 0, rows = 0, columns = 0;
   };
@@ -143,14 +143,14 @@ class Reader {
   std::unique_ptr<opj_image_t, FreeImage> image_;
 };
 
-// Whether the header of the container has a box of this kind.
+// Whether the header of the container has a box of this type.
 bool has_box(Bytes bytes, std::string_view kind) {
   const std::string_view text = characters_of(bytes);
   const size_t header = text.find("jp2h");
   return text.starts_with(kJp2) && header != text.npos && text.substr(header, 1024).find(kind) != text.npos;
 }
 
-// The image lies at x0, y0 of a grid; a component has every dx-th sample of it.
+// The image is at x0, y0 of a grid; a component has every dx-th sample of it.
 bool is_subsampled(const opj_image_t& image) {
   return std::any_of(image.comps, image.comps + image.numcomps,
                      [](const opj_image_comp_t& c) { return c.dx != 1 || c.dy != 1; });
@@ -165,17 +165,17 @@ bool is_ycc(const opj_image_t& image) {
 Status check_kind(const opj_image_t& image) {
   const auto unavailable = [](const std::string& text) { return Status(Code::unavailable, text); };
   if (image.numcomps < 1 || image.numcomps > 4)
-    return unavailable("wants a JPEG 2000 of 1 to 4 components, got " + std::to_string(image.numcomps));
+    return unavailable("expected a JPEG 2000 of 1 to 4 components, got " + std::to_string(image.numcomps));
   if (is_subsampled(image) && !is_ycc(image))
-    return unavailable("wants a JPEG 2000 whose components have one size, or YCbCr");
+    return unavailable("expected a JPEG 2000 whose components have one size, or YCbCr");
   for (uint32_t c = 0; c < image.numcomps; ++c)
     if (image.comps[c].prec < 1 || image.comps[c].prec > 16)
-      return unavailable("wants a JPEG 2000 of up to 16 bits, got " + std::to_string(image.comps[c].prec));
+      return unavailable("expected a JPEG 2000 of up to 16 bits, got " + std::to_string(image.comps[c].prec));
   return {};
 }
 
 Result<ImageHeader> read_jpeg2000_header(Bytes bytes) {
-  if (has_box(bytes, "pclr")) return Status(Code::unavailable, "wants a JPEG 2000 without a palette");
+  if (has_box(bytes, "pclr")) return Status(Code::unavailable, "a JPEG 2000 with a palette is not supported");
   Reader reader(bytes);
   HEADRACE_TRY(reader.read_header());
   const opj_image_t& image = reader.image();
@@ -187,7 +187,7 @@ Result<ImageHeader> read_jpeg2000_header(Bytes bytes) {
                      .bit_depth = static_cast<int>(image.comps[0].prec)};
 }
 
-// Sample (y, x) of the image, of 8 bits; samples that a component lacks are its last ones.
+// Sample (y, x) of the image, in 8 bits; missing samples of a component repeat its last ones.
 uint8_t sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
   const int64_t row = std::min<int64_t>(y / component.dy, component.h - 1),
                 column = std::min<int64_t>(x / component.dx, component.w - 1);
@@ -223,7 +223,7 @@ struct Pixels {
   int channels;
   bool ycc;
 
-  // The part of the whole image, of which `image` holds what lies right of and below `held`.
+  // The part of the whole image, of which `image` holds the region from `held` on.
   Status write(const opj_image_t& image, const Box& held, const Box& part, const Scratch& scratch) const {
     const auto width = static_cast<size_t>(part.w);
     for (int64_t y = part.y; y < part.bottom(); ++y) {
@@ -276,15 +276,15 @@ Status decode_samples(Reader& reader, Bytes file, const Box& part, const Pixels&
   const opj_image_t& image = reader.image();
   const auto area = static_cast<size_t>(pixels.header.height * pixels.header.width);
   const Reader::Tiles tiles = reader.tiles();
-  // Samples of several sizes belong to pixels of two tiles where a tile begins between them; and openjpeg
-  // puts channels in the order that the container says (cdef) in the first tile alone.
+  // With subsampling, a pixel at a tile boundary needs samples of two tiles; and openjpeg reorders channels
+  // as the container says (cdef) in the first tile only.
   const bool by_tiles = tiles.rows * tiles.columns > 1 && !is_subsampled(image) && !has_box(file, "cdef");
   const int64_t tile_height = std::min(tiles.height, pixels.header.height),
                 tile_width = std::min(tiles.width, pixels.header.width);
   const size_t tile = by_tiles ? static_cast<size_t>(tile_height * tile_width) : area;
   LibraryMemory memory(scratch);
   if (!memory.expect(bytes_within_openjpeg(image, tile, by_tiles ? 0 : area, file.size())))
-    return memory.over_budget("a decoder of JPEG 2000");
+    return memory.over_budget("a JPEG 2000 decoder");
   if (by_tiles) return decode_tiles(reader, tiles, part, pixels, scratch);
   HEADRACE_TRY(reader.decode());
   return pixels.write(image, pixels.header.whole(), part, scratch);
@@ -298,7 +298,7 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
   const bool same = int64_t{image.y1} - image.y0 == header.height &&
                     int64_t{image.x1} - image.x0 == header.width &&
                     image.numcomps == static_cast<uint32_t>(header.channels);
-  if (!same) return corrupt("damaged JPEG 2000: two headers");
+  if (!same) return corrupt("damaged JPEG 2000: two different headers");
   HEADRACE_TRY(check_kind(image));
   if (scratch.is_stopped()) return stopped();
   const Scratch::Mark mark = scratch.mark();

@@ -1,5 +1,6 @@
-// JPEG XL through libjxl: the first frame, as 8 bits. The orientation is told and not applied, as with EXIF.
-// libjxl computes in floats, by the vectors of the machine: its last bit may differ from one CPU to another.
+// JPEG XL through libjxl: the first frame, as 8 bits. The orientation is reported and not applied, as with
+// EXIF. libjxl computes in floats, with the machine's vectors: its last bit may differ from one CPU to
+// another.
 #include <jxl/decode.h>
 #include <jxl/parallel_runner.h>
 
@@ -26,8 +27,8 @@ bool is_jxl(Bytes bytes) {
   return text.starts_with("\xff\x0a") || text.starts_with({"\0\0\0\x0cJXL \r\n\x87\n", 12});
 }
 
-// libjxl's memory, on our budget: before each block stands its size. Versions before 0.11 take little of it
-// from here; `bytes_within_libjxl` stands for the rest.
+// libjxl's memory, on our budget: each block is preceded by its size. Versions before 0.11 take little of it
+// from here; `bytes_within_libjxl` accounts for the rest.
 constexpr size_t kBlockHeader = alignof(std::max_align_t);
 
 void* take_memory(void* opaque, size_t size) {
@@ -51,7 +52,7 @@ void free_memory(void* opaque, void* address) {
   std::free(block);
 }
 
-// At most: four bytes for each sample of the image, which some modes put together as a whole.
+// Upper bound: four bytes for each sample of the image, which some modes assemble as a whole.
 size_t bytes_within_libjxl(const JxlBasicInfo& info) {
   const size_t channels = std::max<size_t>(3, info.num_color_channels) + info.num_extra_channels;
   return size_t{info.ysize} * info.xsize * channels * 4;
@@ -61,8 +62,8 @@ struct FreeDecoder {
   void operator()(JxlDecoder* decoder) const { JxlDecoderDestroy(decoder); }
 };
 
-// A file on its way through libjxl, which computes in tasks that we run for it, one after the other on this
-// thread, and that is where it can be ended. One thread.
+// A file in libjxl, which computes in tasks that we run for it, one after the other on this thread; decoding
+// can be ended between them. One thread.
 class Reader {
  public:
   Reader(Bytes bytes, Scratch& scratch) : bytes_(bytes), memory_(scratch) {}
@@ -72,19 +73,19 @@ class Reader {
     const JxlMemoryManager manager{&memory_, take_memory, free_memory};
     decoder_.reset(JxlDecoderCreate(&manager));
     if (!decoder_ && memory_.is_refused()) return over_budget();
-    if (!decoder_) return {Code::exhausted, "no memory left for a JPEG XL decoder"};
+    if (!decoder_) return {Code::exhausted, "out of memory for a JPEG XL decoder"};
     if (JxlDecoderSubscribeEvents(get(), JXL_DEC_BASIC_INFO | events) != JXL_DEC_SUCCESS ||
         JxlDecoderSetParallelRunner(get(), run_tasks, this) != JXL_DEC_SUCCESS ||
         JxlDecoderSetKeepOrientation(get(), JXL_TRUE) != JXL_DEC_SUCCESS ||
         JxlDecoderSetInput(get(), reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()) !=
             JXL_DEC_SUCCESS)
-      return internal_error("libjxl does not take its settings");
+      return internal_error("libjxl rejects its settings");
     JxlDecoderCloseInput(get());
     HEADRACE_TRY(advance(JXL_DEC_BASIC_INFO));
     if (JxlDecoderGetBasicInfo(get(), &info_) != JXL_DEC_SUCCESS) return corrupt("damaged JPEG XL");
     if (info_.num_color_channels != 1 && info_.num_color_channels != 3)
       return {Code::unavailable,
-              "wants a JPEG XL of 1 or 3 colours, got " + std::to_string(info_.num_color_channels)};
+              "expected a JPEG XL of 1 or 3 colours, got " + std::to_string(info_.num_color_channels)};
     return {};
   }
 
@@ -96,7 +97,7 @@ class Reader {
     size_t size = 0;
     if (JxlDecoderImageOutBufferSize(get(), &format, &size) != JXL_DEC_SUCCESS || size != out.size() ||
         JxlDecoderSetImageOutBuffer(get(), &format, out.data(), out.size()) != JXL_DEC_SUCCESS)
-      return corrupt("damaged JPEG XL: two headers");
+      return corrupt("damaged JPEG XL: two different headers");
     return advance(JXL_DEC_FULL_IMAGE);
   }
 
@@ -104,9 +105,9 @@ class Reader {
 
  private:
   JxlDecoder* get() const { return decoder_.get(); }
-  Status over_budget() const { return memory_.over_budget("a decoder of JPEG XL"); }
+  Status over_budget() const { return memory_.over_budget("a JPEG XL decoder"); }
 
-  // The decoder goes on until it has what it was asked for, `wanted`.
+  // The decoder goes on until it has what was requested, `wanted`.
   Status advance(JxlDecoderStatus wanted) {
     const JxlDecoderStatus status = JxlDecoderProcessInput(get());
     if (memory_.is_stopped()) return stopped();
@@ -116,7 +117,8 @@ class Reader {
   }
 
   // Whether `count` tasks are the groups of the image, 128 to 8192 pixels a side, which is where decoding
-  // spends its time. Version 0.7 ends the process when some others, which are rows, are not run to their end.
+  // spends its time. Version 0.7 aborts the process when some others, which are rows, are not run to their
+  // end.
   bool are_groups(uint32_t count) const {
     for (int shift = 7; shift <= 13 && count > 1 && count != info_.ysize; ++shift) {
       const auto groups = [&](uint64_t side) { return (side + (uint64_t{1} << shift) - 1) >> shift; };
@@ -166,7 +168,7 @@ Status decode_jxl(Bytes bytes, const ImageHeader& header, Color color, const Box
   HEADRACE_TRY(reader.open(JXL_DEC_FULL_IMAGE));
   const JxlBasicInfo& info = reader.info();
   if (info.ysize != header.height || info.xsize != header.width || channels_of(info) != header.channels)
-    return corrupt("damaged JPEG XL: two headers");
+    return corrupt("damaged JPEG XL: two different headers");
   const int channels = decoded_channels(header, color);
   const size_t row = static_cast<size_t>(header.width * header.channels),
                size = row * static_cast<size_t>(header.height);

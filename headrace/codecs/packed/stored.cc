@@ -1,4 +1,4 @@
-// Frames of zstd that store what they hold. The bytes are RFC 8878's, 3.1.1.
+// Frames of zstd that store their content uncompressed. The layout is RFC 8878's, 3.1.1.
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kZstdMagic = 0xfd2fb528;
 constexpr size_t kMostRaw = 128 << 10;                         // bytes of a block
-constexpr unsigned kLeastWindowLog = 17, kMostWindowLog = 31;  // of as many; that the library takes
+constexpr unsigned kLeastWindowLog = 17, kMostWindowLog = 31;  // of that many; that the library accepts
 
 // Little-endian, of up to eight bytes.
 uint64_t load_some(std::span<const std::byte> bytes) {
@@ -22,7 +22,7 @@ std::optional<std::span<const std::byte>> stored_in_zstd(std::span<const std::by
   constexpr size_t kFixed = 5, kBlockHeader = 3;
   if (packed.size() < kFixed + 1 || load<uint32_t>(packed) != kZstdMagic) return std::nullopt;
   const auto descriptor = std::to_integer<unsigned>(packed[4]), size_flag = descriptor >> 6;
-  const bool is_single = (descriptor & 0x20) != 0;    // it says its size and no window
+  const bool is_single = (descriptor & 0x20) != 0;    // it states its size and no window
   if ((descriptor & 0x0f) != 0) return std::nullopt;  // reserved, a checksum, a dictionary
   const auto window_log = 10 + (std::to_integer<unsigned>(packed[5]) >> 3);
   if (!is_single && (window_log < kLeastWindowLog || window_log > kMostWindowLog)) return std::nullopt;

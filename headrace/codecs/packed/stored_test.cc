@@ -46,7 +46,7 @@ TEST(StoredInZstd, IsWhatTheLibraryUnpacks) {
   for (const size_t size : {1, 100, 255, 256, 257, 1000, 65'535, 65'536, 65'791, 65'792, 110'000, 131'072}) {
     const std::string bytes = noise(size);
     EXPECT_EQ(stored(packed(bytes)), bytes) << size;
-    // Of a smaller window than a block may be long, as the library chooses for few bytes, nothing is said.
+    // A window smaller than the maximum block size, as the library chooses for few bytes, gives no answer.
     const auto found = stored(packed(bytes, Size::not_said));
     EXPECT_EQ(found.value_or(bytes), bytes) << size;
     EXPECT_EQ(found.has_value(), size > 65'536) << size;
@@ -62,7 +62,7 @@ TEST(StoredInZstd, IsNothingOfOtherFrames) {
   EXPECT_EQ(stored(""), std::nullopt);
 }
 
-// What is damaged is for the library to refuse; what it takes is never something else.
+// Damaged data is left to the library; what is accepted here is what the library would return.
 TEST(StoredInZstd, SaysNothingTheLibraryWouldNot) {
   for (const size_t size : {40, 300, 70'000}) {
     const std::string bytes = noise(size), frame = packed(bytes, size > 300 ? Size::not_said : Size::said);

@@ -23,10 +23,10 @@ Functions& registered_functions() {
 }
 
 Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& got) {
-  return corrupt(std::string(codec) + ": wants " + std::to_string(wanted) + " bytes, got " + got);
+  return corrupt(std::string(codec) + ": expected " + std::to_string(wanted) + " bytes, got " + got);
 }
 
-// What fills `out` to its end.
+// Checks that `out` was filled to its end.
 Status whole(std::string_view codec, const Result<size_t>& made, std::span<std::byte> out) {
   if (!made.ok()) return made.status();
   return *made == out.size() ? Status() : wrong_size(codec, out.size(), std::to_string(*made));
@@ -41,8 +41,8 @@ UnpackRegistration::UnpackRegistration(Packed kind, Function function) {
 Status check_unpacked_size(uint64_t packed, uint64_t unpacked) {
   const uint64_t limit = std::min(kMost, std::max(kFree, saturating_mul(kMaxRatio, packed)));
   if (unpacked <= limit) return {};
-  return {Code::exhausted, "wants " + std::to_string(packed) + " bytes to unpack to at most " +
-                               std::to_string(limit) + ", they are said to be " + std::to_string(unpacked)};
+  return {Code::exhausted, "expected " + std::to_string(packed) + " compressed bytes to unpack to at most " +
+                               std::to_string(limit) + ", got " + std::to_string(unpacked)};
 }
 
 Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byte> out) {
@@ -55,8 +55,8 @@ Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byt
   if (kind == Packed::snappy) return unpack_snappy(packed, out);
   if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
   if (kind != Packed::plain)
-    return {Code::unavailable, std::string("wants ") + (kind == Packed::blosc ? "blosc" : "brotli") +
-                                   ", whose library was not there when this was built"};
+    return {Code::unavailable, std::string(kind == Packed::blosc ? "blosc" : "brotli") +
+                                   " is not supported: its library was missing when Headrace was built"};
   if (packed.size() != out.size()) return wrong_size("plain", out.size(), std::to_string(packed.size()));
   if (!out.empty()) std::memcpy(out.data(), packed.data(), out.size());
   return {};

@@ -1,4 +1,4 @@
-// Blocks of which is only known how much they unpack to at most. Any thread.
+// Blocks for which only an upper bound of the unpacked size is known. Any thread.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-// All that `in` unpacks to, at the front of `out`: how many bytes these are. More than `out` holds is an
+// Unpacks all of `in` to the front of `out`; returns the number of bytes. Output that exceeds `out` is an
 // error.
 Result<size_t> unpack_zstd_within(std::span<const std::byte> in, std::span<std::byte> out);
 Result<size_t> unpack_lz4_within(std::span<const std::byte> in, std::span<std::byte> out);  // a raw block

@@ -1,4 +1,4 @@
-// The chunks of a PNG file, as they lie in it.
+// The chunks of a PNG file, in place.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ struct Chunk {
   Bytes whole;
   std::string_view type() const { return text_of(whole.subspan(4, 4)); }
   Bytes data() const { return whole.subspan(8, whole.size() - kChunkOverhead); }
-  Bytes checked() const { return whole.subspan(4, whole.size() - 8); }  // what the checksum is of
+  Bytes checked() const { return whole.subspan(4, whole.size() - 8); }  // what the checksum covers
   uint32_t checksum() const { return word_at(whole, whole.size() - 4); }
 };
 

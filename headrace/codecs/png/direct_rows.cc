@@ -9,7 +9,7 @@
 namespace headrace::png {
 namespace {
 
-constexpr int64_t kRowsPerLook = 64;  // at the stop flag
+constexpr int64_t kRowsPerLook = 64;  // between checks of the stop flag
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Result<bool> decode_rows(const Ihdr& ihdr, const Inflated& inflated, const Image
   for (int64_t y = 0; y < header.height; ++y)
     if (filtered[static_cast<size_t>(y) * step] > static_cast<uint8_t>(kernels::RowFilter::paeth))
       return false;
-  // The rows before the first one, and where they are to be converted, two that take turns.
+  // The rows before the first one, and where they must be converted, two alternating ones.
   const size_t room = size * (samples == wanted ? 1 : 3);
   const auto rows = scratch.take<uint8_t>(room);
   if (rows.empty()) return scratch.over_budget(room, "rows of a PNG");

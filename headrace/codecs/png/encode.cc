@@ -24,7 +24,7 @@ uint8_t color_type(int channels) {
 Result<std::string> encode_png(const View& image) {
   const int channels = image.shape.rank() == 3 ? static_cast<int>(image.shape[2]) : 1;
   const std::unique_ptr<spng_ctx, FreeEncoder> context(spng_ctx_new(SPNG_CTX_ENCODER));
-  if (!context) return Status(Code::exhausted, "no memory to encode");
+  if (!context) return Status(Code::exhausted, "out of memory for a PNG encoder");
   spng_ihdr header{};
   header.height = static_cast<uint32_t>(image.shape[0]), header.width = static_cast<uint32_t>(image.shape[1]);
   header.bit_depth = 8, header.color_type = color_type(channels);

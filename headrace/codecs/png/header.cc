@@ -26,7 +26,7 @@ bool is_known(const Ihdr& ihdr) {
   }
 }
 
-// Channels are those without tRNS, which comes later.
+// Channels without tRNS, which comes later.
 Result<ImageHeader> read_ihdr(const Ihdr& ihdr, size_t file_size) {
   if (!is_known(ihdr))
     return corrupt("damaged PNG: colour type " + std::to_string(ihdr.kind) + " with " +
@@ -56,7 +56,8 @@ Result<ImageHeader> read_png_header(Bytes bytes) {
     return corrupt("damaged PNG: does not start with IHDR");
   HEADRACE_ASSIGN(ImageHeader header, read_ihdr(ihdr_of(bytes), bytes.size()));
   bool pixels_began = false, transparent = false;
-  while (const auto chunk = chunk_at(bytes, at)) {  // what is cut off the decoder will say, if it matters
+  while (const auto chunk =
+             chunk_at(bytes, at)) {  // a truncated chunk is reported by the decoder, if it matters
     const std::string_view type = chunk->type();
     if (type == "IDAT") pixels_began = true;
     if (type == "tRNS" && !pixels_began) transparent = true;

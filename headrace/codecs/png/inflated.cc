@@ -10,8 +10,8 @@
 namespace headrace::png {
 namespace {
 
-// Bytes of pixels. More are inflated row by row, so that a run that is stopped need not wait for them: these,
-// of a file that is hard to inflate, take 70 ms.
+// Bytes of pixels. Larger images are inflated row by row, so that a stopped run need not wait for them: this
+// many, of a file that is slow to inflate, take 70 ms.
 constexpr size_t kMostPixels = 24 << 20;
 constexpr size_t kBlock = 0xFFFF;  // the most that a stored block of deflate holds
 constexpr size_t kZlibHead = 2, kBlockHead = 5;
@@ -33,14 +33,14 @@ uint64_t pixel_bytes(const Ihdr& ihdr) {
   return total;
 }
 
-// Where things lie in a file.
+// Positions in a file.
 struct Layout {
   size_t begin = 0, end = 0;  // of the chunks of pixels
   size_t packed = 0;          // bytes in these
-  size_t file_end = 0;        // behind the end marker
+  size_t file_end = 0;        // past the end marker
 };
 
-// Nothing for a file whose checksums are not right, or whose pixels are not in chunks that follow each other.
+// Nothing for a file with wrong checksums, or whose pixels are not in consecutive chunks.
 std::optional<Layout> find_pixels(Bytes file) {
   Layout found;
   found.file_end = file.size();
@@ -63,7 +63,7 @@ std::optional<Layout> find_pixels(Bytes file) {
   return found.packed > kZlibHead + kZlibCheck ? std::optional(found) : std::nullopt;
 }
 
-// What the chunks of pixels hold, one after the other.
+// The contents of the pixel chunks, concatenated.
 std::unique_ptr<std::byte[]> join(Bytes file, const Layout& layout) {
   auto out = std::make_unique_for_overwrite<std::byte[]>(layout.packed);
   std::byte* to = out.get();
@@ -75,7 +75,7 @@ std::unique_ptr<std::byte[]> join(Bytes file, const Layout& layout) {
   return out;
 }
 
-// How many bytes it took; 0 where they are damaged, or are not so many pixels.
+// How many bytes it took; 0 where they are damaged, or do not hold that many pixels.
 size_t inflate(Bytes packed, std::span<uint8_t> out) {
   struct Free {
     void operator()(libdeflate_decompressor* d) const { libdeflate_free_decompressor(d); }
@@ -88,7 +88,7 @@ size_t inflate(Bytes packed, std::span<uint8_t> out) {
   return done ? read : 0;
 }
 
-void append(std::vector<std::byte>& out, size_t value, int bytes) {  // the highest first
+void append(std::vector<std::byte>& out, size_t value, int bytes) {  // big-endian
   while (bytes-- > 0) out.push_back(static_cast<std::byte>(value >> 8 * bytes & 255));
 }
 
@@ -99,7 +99,7 @@ std::vector<std::byte> chunk_head(std::string_view type, size_t size) {
   return out;
 }
 
-// A chunk of pixels; its checksum is none.
+// A chunk of pixels, without a valid checksum.
 void add_stored(Spliced& to, Bytes pixels, Bytes check) {
   const size_t blocks = (pixels.size() + kBlock - 1) / kBlock;
   std::vector<std::byte> head =

@@ -1,5 +1,5 @@
 // The pixels of a PNG file inflated as a whole by libdeflate, which takes half the time of zlib: for spng.cc
-// and rows.cc.
+// and direct_rows.cc.
 #pragma once
 #include <array>
 #include <deque>
@@ -28,22 +28,22 @@ class Spliced {
   size_t part_ = 0, at_ = 0;
 };
 
-// Its memory is the heap's, on the budget while this lives: Scratch would keep it for what comes after.
+// Its memory is on the heap, charged to the budget while this lives: Scratch would keep it for later work.
 class Inflated {
  public:
   explicit Inflated(Scratch& budget) : budget_(budget), memory_(budget) {}
 
-  // Once, before all others. False where that cannot be done: the file is not in order, or the pixels are too
-  // many; an error where there is no memory, or the run was stopped. All checksums are verified, of whatever
-  // chunks there are. REQUIRES: a file that read_png_header took.
+  // Call once, before all others. False where it cannot be done: the file is damaged, or there are too many
+  // pixels; an error where there is no memory, or the run was stopped. All checksums are verified, of every
+  // chunk. REQUIRES: a file that read_png_header accepted.
   Result<bool> read(Bytes file);
 
-  // Rows, a byte that names the filter before each; of all passes where the image is interlaced.
+  // Rows, each preceded by a byte with its filter; of all passes where the image is interlaced.
   std::span<const uint8_t> pixels() const { return {pixels_.get(), size_}; }
-  // The file with its pixels in blocks that are not compressed, for a library that inflates itself: it only
-  // copies them. The checksum of their chunk is not right.
+  // The file with its pixels in stored (uncompressed) blocks, for a library that inflates itself: it only
+  // copies them. The checksum of their chunk is invalid.
   Spliced stored() const;
-  // The file with one pixel, of whatever colour, in place of its own: everything else as it is.
+  // The file with one pixel, of any colour, in place of its own: everything else as it is.
   Spliced with_one_pixel() const;
 
  private:

@@ -15,11 +15,10 @@ using png::testing::chunk;
 using png::testing::packed;
 using png::testing::word;
 
-// RGBA of 8 bits, in pieces of so many bytes, with an IHDR that ends in these bytes.
+// RGBA of 8 bits, in pieces of the given number of bytes, with an IHDR that ends in these bytes.
 std::string png_of(size_t height, size_t width, const std::string& methods, size_t piece) {
   std::string rows(height * width * 9, '\0');  // enough for all passes
-  for (size_t i = 0; i < rows.size(); ++i)
-    rows[i] = static_cast<char>(i * i / 7 % 5);  // no filter but 0 to 4
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<char>(i * i / 7 % 5);  // only filters 0 to 4
   if (methods[2] == 0) rows.resize(height * (1 + 4 * width));
   if (methods[2] == 1) rows.resize(height * width * 4 + 15 * height / 8);  // of multiples of 8
   const std::string data = packed(rows, 6);
@@ -40,7 +39,7 @@ Status decode(const std::string& file, Color color, Pool* pool, std::vector<uint
 
 const std::string kStored{"\0\0\0", 3}, kInterlaced{"\0\0\1", 3};
 
-// However little memory there is: the same pixels, or that there is too little.
+// However little memory there is: the same pixels, or an error that there is too little.
 TEST(Png, MemoryDecidesNothingButWhetherThereIsAnAnswer) {
   for (const std::string& methods : {kStored, kInterlaced})
     for (const size_t piece : {100u, 1'000'000u})
@@ -82,7 +81,7 @@ TEST(Png, AStreamThatOneLibraryRefusesIsNotRefusedForLackOfMemory) {
   }
 }
 
-// Filter method 64 is MNG's; what its pixels are nobody here knows.
+// Filter method 64 is MNG's, which is not supported.
 TEST(Png, OtherMethodsAreRefused) {
   std::vector<uint8_t> pixels;
   for (const size_t at : {0u, 1u}) {

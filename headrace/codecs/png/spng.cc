@@ -1,4 +1,4 @@
-// PNG files: plain ones by rows.cc, all others by libspng.
+// PNG files: plain ones by direct_rows.cc, all others by libspng.
 #include <spng.h>
 
 #include <cstring>
@@ -42,7 +42,7 @@ ConvertRow unpack_of(int bits) {
                      : nullptr;
 }
 
-// What libspng is asked for, and how its rows become the wanted ones (null: they are the wanted ones).
+// What libspng is asked for, and how its rows become the requested ones (null: they already are).
 struct Recipe {
   spng_format format;
   size_t pixel_bits;
@@ -70,12 +70,12 @@ Status from_spng(int error) {
     case SPNG_EOF:
     case SPNG_IO_EOF:
     case SPNG_EIDAT_TOO_SHORT: return corrupt("truncated PNG: " + std::string(spng_strerror(error)));
-    case SPNG_EMEM: return {Code::exhausted, "PNG wants too much memory"};
+    case SPNG_EMEM: return {Code::exhausted, "PNG needs too much memory"};
     default: return corrupt("damaged PNG: " + std::string(spng_strerror(error)));
   }
 }
 
-// What libspng reads: a file as it is, or one whose checksums are verified and not all right.
+// What libspng reads: a file as it is, or one whose checksums are already verified, or not all valid.
 struct Input {
   Bytes file;
   png::Spliced* verified = nullptr;
@@ -88,7 +88,7 @@ int read_spliced(spng_ctx*, void* from, void* to, size_t size) {
 
 Result<Context> open(const Input& input, spng_ihdr& ihdr) {
   Context context(spng_ctx_new(input.verified ? SPNG_CTX_IGNORE_ADLER32 : 0));
-  if (!context) return Status(Code::exhausted, "no memory left for a PNG decoder");
+  if (!context) return Status(Code::exhausted, "out of memory for a PNG decoder");
   const int checksums = input.verified ? SPNG_CRC_USE : SPNG_CRC_ERROR;
   HEADRACE_TRY(from_spng(spng_set_crc_action(context.get(), checksums, checksums)));
   HEADRACE_TRY(from_spng(spng_set_chunk_limits(context.get(), kMaxChunk, kMaxCachedChunks)));
@@ -100,7 +100,7 @@ Result<Context> open(const Input& input, spng_ihdr& ihdr) {
   return context;
 }
 
-// Chunks after the pixels must be sound, but a file that lacks only its end marker is whole, as with JPEG.
+// Chunks after the pixels must be valid, but a file that lacks only its end marker is whole, as with JPEG.
 Status check_chunks(spng_ctx* context) {
   const int error = spng_decode_chunks(context);
   return error == SPNG_IO_EOF ? Status() : from_spng(error);
@@ -126,7 +126,8 @@ Status decode(const Input& input, const ImageHeader& header, Color color, uint8_
               Scratch& scratch) {
   spng_ihdr ihdr;
   HEADRACE_ASSIGN(const Context context, open(input, ihdr));
-  if (ihdr.height != header.height || ihdr.width != header.width) return corrupt("damaged PNG: two headers");
+  if (ihdr.height != header.height || ihdr.width != header.width)
+    return corrupt("damaged PNG: two different headers");
   const Recipe recipe = recipe_for(ihdr, header, color);
   HEADRACE_TRY(from_spng(
       spng_decode_image(context.get(), nullptr, 0, recipe.format, recipe.flags | SPNG_DECODE_PROGRESSIVE)));
@@ -149,7 +150,7 @@ Status decode(const Input& input, const ImageHeader& header, Color color, uint8_
   return check_chunks(context.get());
 }
 
-// Whether libspng takes all of the file but its pixels: what it refuses is refused.
+// Whether libspng accepts all of the file but its pixels: what it refuses is refused.
 bool is_sound(const png::Inflated& inflated) {
   png::Spliced file = inflated.with_one_pixel();
   spng_ihdr ihdr;
@@ -182,8 +183,8 @@ Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, Color color
 }  // namespace
 
 // Without memory for all pixels they are inflated row by row. Both ways give the same pixels, but zlib
-// refuses some streams that libdeflate takes: what is refused then is told as memory that lacks, so that no
-// file is taken or refused by what else is under way.
+// refuses some streams that libdeflate accepts: such a refusal is reported as a lack of memory, so that
+// acceptance of a file does not depend on other work in progress.
 Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                   size_t row_stride, Scratch& scratch) {
   const Scratch::Mark mark = scratch.mark();

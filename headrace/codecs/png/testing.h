@@ -14,7 +14,7 @@ inline std::string word(size_t value) {  // big-endian
   return out;
 }
 
-// With the checksum that it wants.
+// With its checksum.
 inline std::string chunk(const std::string& type, const std::string& data) {
   const std::string checked = type + data;
   return word(data.size()) + checked + word(crc32_of(std::as_bytes(std::span(checked))));

@@ -10,7 +10,8 @@
 namespace headrace::tiff_codec {
 namespace {
 
-// Of one allocation of libtiff: tags and tables. Pixels are ours, and compressed strips stay where they are.
+// Limit for one allocation of libtiff: tags and tables. Pixels are ours, and compressed strips stay where
+// they are.
 constexpr tmsize_t kMaxAllocation = 256 << 20;
 
 File& file_of(thandle_t handle) { return *static_cast<File*>(handle); }
@@ -36,7 +37,7 @@ toff_t seek(thandle_t handle, toff_t offset, int whence) {
 toff_t size_of_file(thandle_t handle) { return file_of(handle).bytes.size(); }
 int close_nothing(thandle_t) { return 0; }
 
-// The file is in memory already: libtiff reads strips where they lie and copies none.
+// The file is in memory already: libtiff reads strips in place and copies none.
 int map_file(thandle_t handle, void** base, toff_t* size) {
   const std::span<const std::byte> bytes = file_of(handle).bytes;
   *base = const_cast<std::byte*>(bytes.data());
@@ -84,12 +85,12 @@ Status read_kind(TIFF* tiff, Layout& layout) {
     case PHOTOMETRIC_YCBCR: layout.kind = layout.samples == 1 ? Kind::gray : Kind::ycc; return {};
     default:
       return unavailable(
-          "wants a TIFF of grey, RGB, CMYK, YCbCr or a palette, got photometric interpretation " +
+          "expected a TIFF of grey, RGB, CMYK, YCbCr or a palette, got photometric interpretation " +
           std::to_string(photometric));
   }
 }
 
-// Samples beyond the colours: the first may be alpha, the others are left out.
+// Samples beyond the colours: the first may be alpha, the others are ignored.
 Status read_extra_samples(TIFF* tiff, Layout& layout) {
   const int extra = layout.samples - layout.colors();
   if (extra < 0)
@@ -99,7 +100,7 @@ Status read_extra_samples(TIFF* tiff, Layout& layout) {
   uint16_t count = 0;
   uint16_t* kinds = nullptr;
   if (!TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds) || count == 0) {
-    layout.has_alpha = layout.kind == Kind::rgb;  // four samples of which nobody says what the fourth is
+    layout.has_alpha = layout.kind == Kind::rgb;  // four samples without a declared meaning of the fourth
     return {};
   }
   constexpr int kCorelDraw = 999;  // as which it writes plain alpha
@@ -114,7 +115,7 @@ Result<std::unique_ptr<File>> File::open(std::span<const std::byte> bytes) {
   std::unique_ptr<File> file(new File);
   file->bytes = bytes;
   const std::unique_ptr<TIFFOpenOptions, FreeOptions> options(TIFFOpenOptionsAlloc());
-  if (!options) return Status(Code::exhausted, "no memory left for a TIFF decoder");
+  if (!options) return Status(Code::exhausted, "out of memory for a TIFF decoder");
   TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kMaxAllocation);
 #if TIFFLIB_VERSION >= 20240911  // 4.7
   TIFFOpenOptionsSetMaxCumulatedMemAlloc(options.get(), 2 * kMaxAllocation);
@@ -147,11 +148,11 @@ Result<Layout> File::layout() const {
   const bool is_sound_depth =
       layout.bits == 8 || ((layout.bits == 1 || layout.bits == 2 || layout.bits == 4) && layout.samples == 1);
   if (!is_sound_depth)
-    return unavailable("wants a TIFF of 8 bits a sample, or of 1, 2 or 4 with one sample, got " +
+    return unavailable("expected a TIFF of 8 bits a sample, or of 1, 2 or 4 with one sample, got " +
                        std::to_string(layout.samples) + " of " + std::to_string(layout.bits));
   const int format = tag_or_default<uint16_t>(tiff_, TIFFTAG_SAMPLEFORMAT);
   if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID && layout.samples > 1)
-    return unavailable("wants a TIFF of unsigned samples, got sample format " + std::to_string(format));
+    return unavailable("expected a TIFF of unsigned samples, got sample format " + std::to_string(format));
   HEADRACE_TRY(read_extra_samples(tiff_, layout));
   return layout;
 }

@@ -1,5 +1,5 @@
 // TIFF through libtiff: the first page, samples of up to 8 bits, in strips or tiles, compressed in any way
-// that libtiff knows. Of the orientation tag only a note is made, as with EXIF.
+// that libtiff supports. The orientation tag is only reported, as with EXIF.
 #include <tiffio.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using tiff_codec::Kind;
 using tiff_codec::Layout;
 using Bytes = std::span<const std::byte>;
 
-// A bound that honest files stay far below: a strip of one colour through zstd reaches 20,000 to one.
+// A bound that valid files stay far below: a strip of one colour through zstd reaches 20,000 to one.
 constexpr uint64_t kSamplesPerByte = uint64_t{1} << 17;
 
 bool is_tiff(Bytes bytes) {
@@ -37,7 +37,7 @@ Result<ImageHeader> read_tiff_header(Bytes bytes) {
   const bool is_plausible =
       layout.height <= kMaxImageSide && layout.width <= kMaxImageSide
           ? static_cast<uint64_t>(layout.height * layout.width) / kSamplesPerByte <= bytes.size()
-          : true;  // the caller says so
+          : true;  // reported by the caller
   if (!is_plausible)
     return corrupt("truncated TIFF: " + std::to_string(bytes.size()) + " bytes cannot hold " +
                    std::to_string(layout.height) + " x " + std::to_string(layout.width) + " pixels");
@@ -52,7 +52,7 @@ Result<ImageHeader> read_tiff_header(Bytes bytes) {
                                     (layout.kind == Kind::gray && layout.samples == 1 && layout.bits <= 8)};
 }
 
-// Samples of all pixels, one byte each, plane by plane or pixel by pixel as the file has them.
+// Samples of all pixels, one byte each, plane by plane or pixel by pixel as in the file.
 struct Samples {
   std::span<uint8_t> bytes;
   int64_t width;
@@ -62,14 +62,14 @@ struct Samples {
   }
 };
 
-// One byte a sample. Not in the file's own width: 1, 2 and 4 bits are still 0 to 1, 3 and 15.
+// Expands to one byte per sample, without scaling: 1, 2 and 4 bits are still 0 to 1, 3 and 15.
 void widen(const uint8_t* in, int bits, int64_t count, uint8_t* out, int step) {
   const int mask = (1 << bits) - 1;
   for (int64_t i = 0; i < count; ++i, out += step)
     *out = static_cast<uint8_t>(in[i * bits / 8] >> (8 - bits - i * bits % 8) & mask);
 }
 
-// Rows of a strip or a tile to their place. `plane` is the sample they hold, when planes are separate.
+// Copies rows of a strip or a tile to their place. `plane` is their sample, when planes are separate.
 void place_rows(const uint8_t* in, size_t row_bytes, const Layout& layout, const Box& box, int plane,
                 const Samples& out) {
   for (int64_t y = 0; y < box.h; ++y, in += row_bytes) {
@@ -102,11 +102,11 @@ Result<Grid> grid_of(TIFF* tiff, const Layout& layout) {
   return Grid{true, height, width};
 }
 
-// Whether a strip comes out row by row; if not, its codec decodes all of it before the first row.
+// Whether a strip can be read row by row; if not, its codec decodes all of it before the first row.
 bool decodes_rows(TIFF* tiff) {
   uint16_t compression = COMPRESSION_NONE;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
-  // Runs of PackBits may go on from row to row, which libtiff cuts off when it is asked for rows.
+  // Runs of PackBits may continue across rows, which libtiff cuts off when it reads rows.
   constexpr std::array whole{COMPRESSION_PACKBITS, COMPRESSION_JBIG, COMPRESSION_LERC, COMPRESSION_WEBP,
                              COMPRESSION_PIXARLOG};
   return std::find(whole.begin(), whole.end(), compression) == whole.end();
@@ -170,8 +170,7 @@ Status read_samples(const File& file, const Layout& layout, const Box& part, con
   return {};
 }
 
-// libtiff's own conversion to RGBA, for YCbCr that is not JPEG, as many rows at a time as a strip or tile
-// has.
+// libtiff's own conversion to RGBA, for YCbCr that is not JPEG, a strip or tile of rows at a time.
 Status convert_ycc(const File& file, const Layout& layout, const Grid& grid, TIFFRGBAImage& image,
                    std::span<uint32_t> raster, const Samples& out, const Scratch& scratch) {
   for (int64_t y = 0; y < layout.height; y += grid.height) {
@@ -205,14 +204,14 @@ Status read_ycc(const File& file, const Layout& layout, const Samples& out, Scra
   char text[1024] = "";
   TIFFRGBAImage image;
   if (!TIFFRGBAImageOK(tiff, text) || !TIFFRGBAImageBegin(&image, tiff, 1, text))
-    return {Code::unavailable, "TIFF of YCbCr that libtiff cannot read: " + std::string(text)};
+    return {Code::unavailable, "unsupported TIFF of YCbCr: " + std::string(text)};
   image.req_orientation = image.orientation;
   const Status status = convert_ycc(file, layout, grid, image, raster, out, scratch);
   TIFFRGBAImageEnd(&image);
   return status;
 }
 
-// RGB of a palette, of which the file has 16 bits.
+// RGB of a palette, stored in 16 bits.
 struct Palette {
   uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
 };
@@ -252,7 +251,7 @@ void convert_pixels(const uint8_t* pixels, const ImageHeader& header, int64_t co
   convert_channels(rgb, 3, width, out, channels);
 }
 
-// Where samples of a row go as pixels.
+// Where the samples of a row go as pixels.
 struct PixelRows {
   const Layout& layout;
   const ImageHeader& header;
@@ -265,7 +264,7 @@ struct PixelRows {
   int channels;
   bool indexes;  // of a palette: the samples themselves
 
-  // `samples` of pixel (y, part.x) and of all right of it.
+  // `samples` of pixel (y, part.x) and of all pixels right of it.
   void write(int64_t y, const uint8_t* samples) const {
     if (indexes) {
       uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x;
@@ -278,7 +277,7 @@ struct PixelRows {
   }
 };
 
-// Strips whose rows hold all samples of their pixels: each row becomes pixels as it comes.
+// Strips whose rows hold all samples of their pixels: each row is converted as it comes.
 Status decode_by_rows(const File& file, const Layout& layout, const PixelRows& pixels, Scratch& scratch) {
   HEADRACE_ASSIGN(const Grid grid, grid_of(file.get(), layout));
   const tmsize_t row_size = TIFFScanlineSize(file.get());
@@ -319,7 +318,7 @@ Status decode_opened(File& file, const ImageHeader& header, Color color, const B
                      size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const Layout layout, file.layout());
   if (layout.height != header.height || layout.width != header.width)
-    return corrupt("damaged TIFF: two headers");
+    return corrupt("damaged TIFF: two different headers");
   Palette palette;
   if (layout.kind == Kind::palette &&
       !TIFFGetField(file.get(), TIFFTAG_COLORMAP, &palette.red, &palette.green, &palette.blue))
@@ -345,8 +344,8 @@ Status decode_opened(File& file, const ImageHeader& header, Color color, const B
                  : decode_by_samples(file, layout, pixels, by_libtiff, scratch);
 }
 
-// What is not compressed must all be there, also when none of the missing is wanted; other codecs say so
-// themselves when they come to it, and files whose counts are too large are common.
+// Uncompressed data must all be there, even when none of the missing is needed; other codecs report it
+// themselves when they reach it, and files whose counts are too large are common.
 Status check_is_whole(TIFF* tiff, uint64_t size) {
   uint16_t compression = COMPRESSION_NONE;
   TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
@@ -369,7 +368,7 @@ Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Bo
   file->complaint.clear();
   const Status status = decode_opened(*file, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
-  // The decoders of fax codes complain of damage and go on.
+  // The decoders of fax codes report damage and continue.
   return status.ok() && !file->complaint.empty() ? file->failed() : status;
 }
 

@@ -21,12 +21,12 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr size_t kRiffHeader = 12, kChunkHeader = 8;
-// Of a frame between two looks at the stop flag: lossy data may come in eight parts, of which the last brings
-// all pixels; lossless data repeats up to eight rows at each call.
+// Of a frame between two checks of the stop flag: lossy data may come in eight parts, of which the last
+// brings all pixels; lossless data repeats up to eight rows at each call.
 constexpr int64_t kLossyPixelsPerCall = int64_t{1} << 17, kLosslessPixelsPerCall = int64_t{1} << 20;
 constexpr size_t kMinBytesPerCall = 16;
 constexpr int kLossless = 2;  // of WebPBitstreamFeatures
-// Smooth upsampling of chroma looks at neighbours, and takes the edge of a crop for the edge of the image.
+// Smooth upsampling of chroma reads neighbours, and treats the edge of a crop as the edge of the image.
 constexpr int64_t kMargin = 2;
 
 const uint8_t* data_of(Bytes bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
@@ -56,9 +56,8 @@ int orientation_of(Bytes bytes) {
 Status from_webp(VP8StatusCode code) {
   switch (code) {
     case VP8_STATUS_OK: return {};
-    case VP8_STATUS_OUT_OF_MEMORY: return {Code::exhausted, "WebP wants too much memory"};
-    case VP8_STATUS_UNSUPPORTED_FEATURE:
-      return {Code::unavailable, "WebP of a kind that libwebp cannot read"};
+    case VP8_STATUS_OUT_OF_MEMORY: return {Code::exhausted, "WebP needs too much memory"};
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return {Code::unavailable, "unsupported kind of WebP"};
     case VP8_STATUS_SUSPENDED:
     case VP8_STATUS_NOT_ENOUGH_DATA: return corrupt("truncated WebP");
     default: return corrupt("damaged WebP");
@@ -85,7 +84,7 @@ struct FreeDecoder {
   void operator()(WebPIDecoder* decoder) const { WebPIDelete(decoder); }
 };
 
-// What is decoded: the whole file, or the first frame of an animation, and where it lies on the canvas.
+// What is decoded: the whole file, or the first frame of an animation, and where it is on the canvas.
 struct Frame {
   Bytes bytes;
   Box place;
@@ -95,13 +94,13 @@ Result<Frame> first_frame(Bytes bytes, const ImageHeader& header) {
   WebPBitstreamFeatures features;
   HEADRACE_TRY(from_webp(WebPGetFeatures(data_of(bytes), bytes.size(), &features)));
   if (features.height != header.height || features.width != header.width)
-    return corrupt("damaged WebP: two headers");
+    return corrupt("damaged WebP: two different headers");
   if (!features.has_animation) return Frame{bytes, header.whole()};
   const WebPData data{data_of(bytes), bytes.size()};
   const std::unique_ptr<WebPDemuxer, FreeDemuxer> demuxer(WebPDemux(&data));
   WebPIterator frame;
   if (!demuxer || !WebPDemuxGetFrame(demuxer.get(), 1, &frame))
-    return corrupt("damaged WebP: an animation without a sound frame");
+    return corrupt("damaged WebP: an animation without a valid frame");
   const Frame found{{reinterpret_cast<const std::byte*>(frame.fragment.bytes), frame.fragment.size},
                     {frame.y_offset, frame.x_offset, frame.height, frame.width}};
   WebPDemuxReleaseIterator(&frame);
@@ -121,8 +120,8 @@ struct Canvas {
   }
 };
 
-// What libwebp takes for a frame. Lossless: four bytes for each pixel, and up to four small images that say
-// how to turn them into colours. Lossy: some rows, and the whole plane of alpha, from such pixels of one
+// What libwebp takes for a frame. Lossless: four bytes for each pixel, and up to four small images that
+// describe the colour transforms. Lossy: some rows, and the whole plane of alpha, from such pixels of one
 // byte.
 size_t bytes_within_libwebp(const WebPBitstreamFeatures& features) {
   const size_t width = static_cast<size_t>(features.width),
@@ -131,14 +130,14 @@ size_t bytes_within_libwebp(const WebPBitstreamFeatures& features) {
   return (features.has_alpha ? 2 * pixels : 0) + width * 128;
 }
 
-// Give the decoder the frame piece by piece. A lossless frame that has brought no row yet is read from its
-// beginning at each call, so that its pieces grow.
+// Passes the frame to the decoder piece by piece. A lossless frame that has produced no row yet is read from
+// its beginning at each call, so its pieces grow.
 Status feed(const Frame& frame, WebPDecoderConfig& config, Scratch& scratch) {
   HEADRACE_TRY(from_webp(WebPGetFeatures(data_of(frame.bytes), frame.bytes.size(), &config.input)));
   LibraryMemory memory(scratch);
-  if (!memory.expect(bytes_within_libwebp(config.input))) return memory.over_budget("a decoder of WebP");
+  if (!memory.expect(bytes_within_libwebp(config.input))) return memory.over_budget("a WebP decoder");
   const std::unique_ptr<WebPIDecoder, FreeDecoder> decoder(WebPIDecode(nullptr, 0, &config));
-  if (!decoder) return {Code::exhausted, "no memory left for a WebP decoder"};
+  if (!decoder) return {Code::exhausted, "out of memory for a WebP decoder"};
   const bool lossless = config.input.format == kLossless;
   const int64_t calls =
       frame.place.h * frame.place.w / (lossless ? kLosslessPixelsPerCall : kLossyPixelsPerCall);
@@ -157,7 +156,7 @@ Status feed(const Frame& frame, WebPDecoderConfig& config, Scratch& scratch) {
   return from_webp(code);
 }
 
-// Decode the part of the frame (both in pixels of the canvas), and a little around it.
+// Decodes the part of the frame (both in pixels of the canvas), and a little around it.
 Status decode_frame(const Frame& frame, const Box& part, const Canvas& canvas, Scratch& scratch) {
   const Box& place = frame.place;
   const auto even = [](int64_t n) { return n & ~int64_t{1}; };  // libwebp crops at even pixels
@@ -166,7 +165,7 @@ Status decode_frame(const Frame& frame, const Box& part, const Canvas& canvas, S
                 bottom = std::min(part.bottom() - place.y + kMargin, place.h),
                 right = std::min(part.right() - place.x + kMargin, place.w);
   WebPDecoderConfig config;
-  if (!WebPInitDecoderConfig(&config)) return {Code::internal, "libwebp of another version"};
+  if (!WebPInitDecoderConfig(&config)) return {Code::internal, "the version of libwebp does not match"};
   config.options.use_cropping = 1;
   config.options.crop_top = static_cast<int>(top), config.options.crop_left = static_cast<int>(left);
   config.options.crop_height = static_cast<int>(bottom - top);

@@ -8,7 +8,7 @@ bool begins_zstd(std::span<const std::byte> head) {
   if (head.size() < 4) return false;
   const auto byte = [&](size_t i) { return std::to_integer<unsigned>(head[i]); };
   const unsigned magic = byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
-  constexpr unsigned kFrame = 0xFD2FB528, kPassedOver = 0x184D2A50;  // and the fifteen behind it
+  constexpr unsigned kFrame = 0xFD2FB528, kPassedOver = 0x184D2A50;  // and the fifteen after it
   return magic == kFrame || (magic & 0xFFFFFFF0) == kPassedOver;
 }
 
@@ -16,7 +16,7 @@ void ZstdStream::Free::operator()(void* stream) const {
   ZSTD_freeDStream(static_cast<ZSTD_DStream*>(stream));
 }
 
-// Frames that want a window of more than 128 MiB are refused by the library, unless it is told otherwise.
+// Frames that need a window of more than 128 MiB are refused by the library by default.
 ZstdStream::ZstdStream() : stream_(ZSTD_createDStream()) {}
 ZstdStream::~ZstdStream() = default;
 

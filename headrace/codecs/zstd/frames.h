@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// Whether a file that begins so is zstd's: a frame, or one of those that are passed over.
+// Whether a file that begins like this is zstd: a frame, or a skippable frame.
 bool begins_zstd(std::span<const std::byte> head);
 
 class ZstdStream {
@@ -22,7 +22,7 @@ class ZstdStream {
     size_t used = 0, made = 0;  // bytes of `in` and `out`
     bool ends_frame = false;    // what follows is another
   };
-  // Some of `in` to `out`. While `out` gets full there may be more without further input.
+  // Decompresses some of `in` to `out`. While `out` is filled there may be more without further input.
   Result<Step> step(std::span<const std::byte> in, std::span<std::byte> out);
 
  private:

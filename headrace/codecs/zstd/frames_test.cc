@@ -33,7 +33,7 @@ std::string numbers_text(size_t count) {
   return out;
 }
 
-// All that the data unpack to, in pieces of so many packed bytes, and the points on the way.
+// Unpacks all of the data, in pieces of the given number of compressed bytes, and the points found.
 Result<std::string> unpacked(const std::string& packed, size_t piece, InflatePoints* points = nullptr) {
   Inflater inflater;
   std::string out;
@@ -84,18 +84,18 @@ TEST(Zstd, PointsAreBeginningsOfFrames) {
 TEST(Zstd, DamageAndCutsAreErrors) {
   const std::string packed = in_zstd_frames(numbers_text(50000));
   EXPECT_THAT(unpacked(packed.substr(0, packed.size() / 2), 1000).status().text(),
-              HasSubstr("wants zstd data to their end, they end early at packed byte "));
+              HasSubstr("zstd data ends early at compressed byte "));
   std::string damaged = packed;
   damaged[5] = '\xFF', damaged[packed.size() / 2] ^= 0x55;
   EXPECT_FALSE(unpacked(damaged, 1000).ok());
   EXPECT_THAT(unpacked(packed + "no frame", 1000).status().text(),
-              HasSubstr("wants zstd data, cannot unpack ("));
+              HasSubstr("cannot decompress zstd data ("));
 }
 
 TEST(Zstd, AFrameWithoutPlacesToBeginHasABound) {
   const std::string bomb = in_zstd_frames(std::string(size_t{300} << 20, 'x'));
   EXPECT_LT(bomb.size(), 100000u);
-  EXPECT_THAT(unpacked(bomb, 1000).status().text(), HasSubstr("wants zstd frames of at most 256 MiB"));
+  EXPECT_THAT(unpacked(bomb, 1000).status().text(), HasSubstr("expected zstd frames of at most 256 MiB"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Compresses, for tests; frames_test.cc has it.
+// Compresses, for tests; defined in frames_test.cc.
 #pragma once
 #include <string>
 

@@ -1,10 +1,10 @@
-// Draws from weights in O(1): Walker's alias method in whole numbers, the same on every machine.
+// Draws from weights in O(1): Walker's alias method in integers, the same on every machine.
 //
-// Layout, part of the contract (tests/model/sampling.py restates it):
-//   whole weights: w · 2^s rounded down after adding 1/2, where the largest weight lies in [2^(b - 1), 2^b)
+// Layout, part of the contract (also implemented by tests/model/sampling.py):
+//   integer weights: w · 2^s rounded down after adding 1/2, where the largest weight lies in [2^(b - 1), 2^b)
 //   and b = min(40, 63 - the bits of n)
-//   Vose's tables: of the columns that are too small and too large, the last of each list meet; both lists
-//   are filled in ascending order
+//   Vose's tables: of the columns that are too small and too large, the last of each list are paired; both
+//   lists are filled in ascending order
 //   a draw from two words of 64 bits: column (word 0 · n) >> 64, kept when word 1 < threshold · 2^64
 #pragma once
 #include <cstdint>
@@ -23,7 +23,7 @@ class AliasTable {
   uint64_t draw(uint64_t word0, uint64_t word1) const {
     __extension__ using Wide = unsigned __int128;
     const auto column = static_cast<size_t>(static_cast<Wide>(word0) * columns_.size() >> 64);
-    // Without a branch, which could not be foreseen.
+    // Without a branch, which would be unpredictable.
     const uint64_t kept = uint64_t{0} - (word1 < columns_[column].threshold);
     return (column & kept) | (columns_[column].alias & ~kept);
   }

@@ -14,7 +14,8 @@ constexpr uint64_t kFewVariants = 4, kManyVariants = 64;
 constexpr double kExact = 1e-7, kNearlyOne = 0.99;  // of a share
 constexpr uint64_t kNever = ~uint64_t{0};
 
-// Whole shares of so many that are these weights exactly; empty when there are none.
+// Integer shares with the given sum that are exactly proportional to these weights; empty when there are
+// none.
 std::vector<uint32_t> exact_shares(std::span<const double> weights, double sum, uint32_t of) {
   std::vector<uint32_t> out;
   for (const double weight : weights) {
@@ -25,8 +26,8 @@ std::vector<uint32_t> exact_shares(std::span<const double> weights, double sum, 
   return std::accumulate(out.begin(), out.end(), uint64_t{0}) == of ? out : std::vector<uint32_t>();
 }
 
-// What is left over goes to the largest remainders, the first of equals; empty when a weight gets none
-// before.
+// Rounds down and gives the rest to the largest remainders, the first among equals; empty when a weight gets
+// 0 before that.
 std::vector<uint32_t> nearest_shares(std::span<const double> weights, double sum, uint32_t of) {
   std::vector<uint32_t> out;
   std::vector<double> left;
@@ -65,8 +66,8 @@ FairTurns::FairTurns(std::vector<uint32_t> shares, uint64_t seed, uint32_t piece
 }
 
 // Each turn has a window of positions, and all windows together leave no position free: before each end D of
-// one, as many turns must be over as end up to there. slack[D] is how many positions there are to spare; a
-// source may go ahead of those only while none of the ends before its own has used them up.
+// a window, as many turns must be over as end up to there. slack[D] is the number of spare positions; a
+// source may go ahead of the others only while no end before its own has used up its slack.
 void FairTurns::draw(uint32_t variant) {
   struct Next {
     uint64_t count = 0, deadline = 0, wanted = kNever, blocked = 0;

@@ -25,11 +25,12 @@ TEST(Shares, OfOddWeightsAreNearest) {
   EXPECT_TRUE(shares_of(std::vector<double>{3.14159265358979, 1e-9}).empty());
 }
 
-class FairTurnsOf : public testing::TestWithParam<Shares> {};
+class FairTurnsOf : public ::testing::TestWithParam<Shares> {};
 INSTANTIATE_TEST_SUITE_P(Some, FairTurnsOf,
-                         testing::Values(Shares{1}, Shares{1, 1}, Shares{1, 1, 1}, Shares{3, 1}, Shares{7, 3},
-                                         Shares{0, 2, 1}, Shares{90, 1, 1, 1, 1, 1, 1, 1, 1, 1},
-                                         Shares{500, 333, 166, 1}, Shares{1, 1, 1, 1, 1, 1, 1, 1}));
+                         ::testing::Values(Shares{1}, Shares{1, 1}, Shares{1, 1, 1}, Shares{3, 1},
+                                           Shares{7, 3}, Shares{0, 2, 1},
+                                           Shares{90, 1, 1, 1, 1, 1, 1, 1, 1, 1}, Shares{500, 333, 166, 1},
+                                           Shares{1, 1, 1, 1, 1, 1, 1, 1}));
 
 TEST_P(FairTurnsOf, KeepEverySourceWithinOneTurn) {
   const Shares& shares = GetParam();

@@ -2,7 +2,7 @@
 // child). The same key gives the same numbers on every machine, with any number of workers, in any order.
 //
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). Layout, part of the
-// contract (tests/model/random.py restates it):
+// contract (also implemented by tests/model/random.py):
 //   k0 = seed
 //   k1 = first 64 bits of philox(key = k0, counter = (ordinal, read, epoch_lo, epoch_hi))
 //   k2 = first 64 bits of philox(key = k1, counter = (index_lo, index_hi, occurrence, child))

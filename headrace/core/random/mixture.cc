@@ -16,12 +16,12 @@ Status check(const MixWeights& step) {
   bool any = false;
   for (const double weight : step.weights) {
     if (!std::isfinite(weight) || weight < 0)
-      return invalid("mix: wants finite weights of at least 0, got " + text_of(step.weights));
+      return invalid("mix: weights must be finite and at least 0, got " + text_of(step.weights));
     any = any || weight > 0;
   }
-  if (!any) return invalid("mix: wants a weight above 0, got " + text_of(step.weights));
+  if (!any) return invalid("mix: expected a weight above 0, got " + text_of(step.weights));
   if (shares_of(step.weights).empty())
-    return invalid("mix: wants weights of at least 1 in 65521 of their sum, or 0, got " +
+    return invalid("mix: each weight must be 0 or at least 1 in 65521 of their sum, got " +
                    text_of(step.weights));
   return {};
 }
@@ -29,10 +29,10 @@ Status check(const MixWeights& step) {
 }  // namespace
 
 Result<Mixture> Mixture::make(std::vector<MixWeights> schedule, uint64_t seed) {
-  if (schedule.empty() || schedule[0].from != 0) return invalid("mix: wants weights from position 0 on");
+  if (schedule.empty() || schedule[0].from != 0) return invalid("mix: the schedule must begin at position 0");
   for (size_t i = 0; i < schedule.size(); ++i) {
     if (i > 0 && schedule[i].from <= schedule[i - 1].from)
-      return invalid("mix: wants a schedule whose positions ascend, got " + std::to_string(schedule[i].from) +
+      return invalid("mix: the positions of a schedule must ascend, got " + std::to_string(schedule[i].from) +
                      " after " + std::to_string(schedule[i - 1].from));
     HEADRACE_TRY(check(schedule[i]));
   }
@@ -44,8 +44,8 @@ Result<Mixture> Mixture::make(std::vector<MixWeights> schedule, uint64_t seed) {
   return out;
 }
 
-// The weights of this step over the sources that are left; those of the next steps where none of them has
-// any.
+// The weights of this step over the remaining sources; where all of them are 0, those of the first later step
+// with a weight above 0.
 std::optional<FairTurns> Mixture::turns_from(size_t step) {
   for (; step < schedule_.size(); ++step) {
     std::vector<double> weights = schedule_[step].weights;

@@ -1,9 +1,9 @@
-// Several sources mixed by weights that may change on the way: which one stands at a position, and which of
-// its elements, by arithmetic.
+// Several sources mixed by weights that may change at given positions: which source is at a position, and
+// which of its elements, by arithmetic.
 //
 // A mixture is a list of pieces, each with fixed shares (FairTurns). A piece ends where the schedule says so,
-// or where a source comes to its end and is left out. Who knows the lengths of the sources says all of that
-// at once with `settle`; who learns of an end when it comes says `leave_out` then. Both give the same order.
+// or where a source ends and is left out. A caller that knows the sizes of the sources passes them all to
+// `settle`; one that learns of an end when it comes calls `leave_out` then. Both give the same order.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,8 +17,8 @@
 
 namespace headrace {
 
-// When a mixture ends: with the first source that has no more, with the last one while those before are left
-// out, or when all have ended while those that did begin again.
+// When a mixture ends: with the first source that is exhausted, with the last one while those before are left
+// out, or when all were exhausted, while sources that ended earlier repeat.
 enum class MixStop : uint8_t { first_exhausted, all_exhausted, cycle };
 inline constexpr std::string_view kStops[] = {"first_exhausted", "all_exhausted", "cycle"};
 
@@ -37,7 +37,7 @@ class Mixture {
 
   struct Turn {
     uint32_t source = 0;
-    uint64_t index = 0;  // elements of the source that stand before this one
+    uint64_t index = 0;  // elements of the source before this one
   };
   bool has(uint64_t position) const { return position < pieces_.back().first || pieces_.back().turns; }
   Turn at(uint64_t position) const {  // REQUIRES: has(position)
@@ -45,12 +45,12 @@ class Mixture {
     const FairTurns::Turn turn = piece.turns->at(position - piece.first);
     return {turn.source, piece.before[turn.source] + turn.before};
   }
-  // From this position on a source is left out. REQUIRES: not below the positions of calls before.
+  // Leaves out a source from this position on. REQUIRES: not below the positions of earlier calls.
   void leave_out(uint32_t source, uint64_t position);
-  // Leaves out what ends, for sources of these sizes; how many positions there are. REQUIRES: nothing was
-  // left out.
+  // Leaves out sources that end, for sources of these sizes; returns the number of positions. REQUIRES:
+  // nothing was left out.
   uint64_t settle(MixStop stop, std::span<const uint64_t> sizes);
-  // Whether `cycle` waits for this source: it has weight at the end.
+  // Whether `cycle` waits for this source: it has a weight at the end.
   bool is_lasting(uint32_t source) const { return schedule_.back().weights[source] > 0; }
   uint64_t position_of(uint32_t source, uint64_t index) const;  // kEndless when it never comes
 

@@ -22,7 +22,7 @@ TEST(Mixture, EndsWithTheFirstSource) {
   Mixture mixture = make({{0, {1, 1}}});
   const std::vector<uint64_t> sizes{3, 5};
   const uint64_t total = mixture.settle(MixStop::first_exhausted, sizes);
-  EXPECT_TRUE(total == 6 || total == 7) << total;  // the fourth of source a would stand there
+  EXPECT_TRUE(total == 6 || total == 7) << total;  // the fourth of source a would be there
   EXPECT_EQ(mixture.at(total).source, 0u);
   EXPECT_EQ(mixture.at(total).index, 3u);
 }
@@ -86,7 +86,7 @@ TEST(Mixture, RefusesWhatMakesNoSense) {
   };
   EXPECT_NE(refuses({{0, {1, -1}}}).find("at least 0"), std::string::npos);
   EXPECT_NE(refuses({{0, {0, 0}}}).find("above 0"), std::string::npos);
-  EXPECT_NE(refuses({{5, {1, 1}}}).find("from position 0"), std::string::npos);
+  EXPECT_NE(refuses({{5, {1, 1}}}).find("begin at position 0"), std::string::npos);
   EXPECT_NE(refuses({{0, {1, 1}}, {0, {1, 2}}}).find("ascend"), std::string::npos);
   EXPECT_NE(refuses({{0, {1, 1e-9}}}).find("65521"), std::string::npos);
 }

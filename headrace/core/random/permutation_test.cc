@@ -42,7 +42,7 @@ TEST(Permutation, AnotherSeedOrEpochIsAnotherOrder) {
   EXPECT_LT(same_c, 10);
 }
 
-// All 120 orders of five things are about equally likely over seeds (chi-square, 119 degrees of freedom).
+// All 120 orders of five elements are about equally likely over seeds (chi-square, 119 degrees of freedom).
 TEST(Permutation, SmallSetsReachEveryOrderEvenly) {
   std::map<std::vector<uint64_t>, int> counts;
   const int trials = 60000;
@@ -58,7 +58,7 @@ TEST(Permutation, SmallSetsReachEveryOrderEvenly) {
   EXPECT_LT(chi, 119 + 5 * std::sqrt(2 * 119.0));
 }
 
-// Spearman's rank correlation between position and sample is that of chance.
+// Spearman's rank correlation between position and sample is no larger than by chance.
 TEST(Permutation, LargeSetsAreUncorrelatedWithPosition) {
   const uint64_t n = 100000;
   const Permutation permute(3, 0, n);

@@ -1,4 +1,4 @@
-// Bytes as text of 64 letters, as RFC 4648 has it. Pure functions; any thread.
+// Bytes as text of 64 characters, by RFC 4648. Pure functions; any thread.
 #pragma once
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 namespace headrace {
 
 std::string in_base64(std::string_view bytes);
-// Nothing where other letters come; the signs of equality at the end may be missing.
+// Nothing when there are other characters; the '=' padding may be missing.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace headrace

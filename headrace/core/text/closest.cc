@@ -28,8 +28,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::string did_you_mean(std::string_view wrong, std::span<const std::string_view> names) {
   std::string_view best;
   const size_t most = std::max<size_t>(2, wrong.size() / 3);
-  size_t distance = std::min(most + 1, wrong.size());  // one letter is another's typing error by chance
-  constexpr size_t kBegins = 3;                        // letters that may stand for the whole
+  size_t distance = std::min(most + 1, wrong.size());  // one letter is too likely to match by chance
+  constexpr size_t kBegins = 3;                        // letters that may abbreviate the whole
   for (const std::string_view name : names) {
     const bool is_begin = wrong.size() >= kBegins && name.starts_with(wrong);
     const size_t longer = std::max(name.size(), wrong.size()) - std::min(name.size(), wrong.size());
@@ -48,7 +48,7 @@ std::string first_names(std::span<const std::string_view> names) {
 }
 
 std::string no_such_column(std::string_view wrong, std::span<const std::string_view> names) {
-  return "wants names of columns (" + first_names(names) + "), got '" +
+  return "expected names of columns (" + first_names(names) + "), got '" +
          std::string(wrong.substr(0, kLongest)) + "'" +
          (wrong.size() > kLongest ? "" : did_you_mean(wrong, names));
 }

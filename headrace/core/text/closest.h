@@ -1,4 +1,4 @@
-// What somebody meant who wrote a name that there is not. Pure; any thread.
+// Suggestions for a misspelt name. Pure; any thread.
 #pragma once
 #include <functional>
 #include <span>
@@ -13,10 +13,10 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string_vie
 
 // "id, name, …": the first of them, for a message.
 std::string first_names(std::span<const std::string_view> names);
-// "wants names of columns (id, name), got 'idd', did you mean 'id'?"
+// "expected names of columns (id, name), got 'idd', did you mean 'id'?"
 std::string no_such_column(std::string_view wrong, std::span<const std::string_view> names);
 
-// The names of some things, for these.
+// The names of these things, for the functions above.
 template <class Things, class Name>
 std::vector<std::string_view> names_of_all(const Things& things, Name name) {
   std::vector<std::string_view> out;

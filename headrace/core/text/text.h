@@ -1,4 +1,4 @@
-// Texts of messages, and texts as bytes.
+// Strings in messages, and strings as bytes.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-// 'like this'. Not `quoted`: where <iomanip> is near, std::string brings std's function of that name along.
+// 'like this'. Not named `quoted`: where <iomanip> is included, std::string makes std::quoted visible.
 inline std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 inline std::span<const std::byte> text_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }

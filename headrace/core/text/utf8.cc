@@ -15,7 +15,7 @@ uint64_t word_at(const char* at) {
   return word;
 }
 
-// The first byte from `at` on that is none of ASCII; `end` when there is none.
+// The first byte from `at` on that is not ASCII; `end` when there is none.
 const char* end_of_ascii(const char* at, const char* end) {
   for (; end - at >= 32; at += 32)
     if ((word_at(at) | word_at(at + 8) | word_at(at + 16) | word_at(at + 24)) & kHighBits) break;
@@ -25,7 +25,7 @@ const char* end_of_ascii(const char* at, const char* end) {
   return at;
 }
 
-// Bytes of the character that begins the text; 0 when none does.
+// Bytes of the character at the front of the text; 0 when it is invalid.
 size_t character(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -54,7 +54,7 @@ size_t utf8_prefix(std::string_view text) {
   while (true) {
     at = end_of_ascii(at, end);
     if (at == end) break;
-    do {  // others come together in many scripts
+    do {  // others come in groups in many scripts
       const size_t length = character({at, static_cast<size_t>(end - at)});
       if (length == 0) return static_cast<size_t>(at - text.data());
       at += length;

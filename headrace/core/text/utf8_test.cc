@@ -15,11 +15,11 @@ TEST(Utf8, EndsBeforeTheFirstByteThatIsNoCharacter) {
            Case{"\xC3\xA4 and \xE2\x82\xAC and \xF0\x9F\x98\x80", 19}, Case{"ab\xFF", 2},
            Case{"eight by\x80", 8}, Case{"ab\xC3", 2},  // cut
            Case{"ab\xE2\x82", 2},                       // cut
-           Case{"\xC0\xAF", 0},                         // could be shorter
-           Case{"\xE0\x80\xAF", 0},                     // could be shorter
-           Case{"\xF0\x80\x80\xAF", 0},                 // could be shorter
+           Case{"\xC0\xAF", 0},                         // overlong
+           Case{"\xE0\x80\xAF", 0},                     // overlong
+           Case{"\xF0\x80\x80\xAF", 0},                 // overlong
            Case{"a\xED\xA0\x80", 1},                    // a surrogate
-           Case{"\xED\x9F\xBF", 3},                     // the last before them
+           Case{"\xED\x9F\xBF", 3},                     // the last before the surrogates
            Case{"\xF4\x8F\xBF\xBF", 4},                 // the last of all
            Case{"\xF4\x90\x80\x80", 0},                 // beyond it
            Case{"\xF5\x80\x80\x80", 0},                 // beyond it

@@ -1,7 +1,7 @@
 // An archive: a folder of files inside one file, read without unpacking or mounting it.
 //
-// What it holds is read once, when it is opened; a file of it is then a few numbers. Everything here but
-// ArchiveContents is immutable and may be used from several threads.
+// Its directory is read once, when it is opened; after that a file in it is a few numbers. Everything here
+// except ArchiveContents is immutable and may be used from several threads.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace headrace {
 
-// The files of an archive by their paths, sorted by bytes, each with the number its archive knows it by.
+// The files of an archive by path, sorted by bytes, each with the number that identifies it in its archive.
 class ArchiveNames {
  public:
   size_t size() const { return files_.size(); }
   std::string_view operator[](size_t i) const { return files_[i]; }
 
-  // `path`, `folder`: as clean_path answers; "" is the root.
+  // `path`, `folder`: as clean_path returns them; "" is the root.
   std::optional<uint32_t> find(std::string_view path) const;
   bool has_folder(std::string_view folder) const;
-  Listing list(std::string_view folder) const;  // REQUIRES, of both: there is such a folder
+  Listing list(std::string_view folder) const;  // REQUIRES, for both: the folder exists
   Entries entries(std::string_view folder) const;
   size_t held_bytes() const;
 
@@ -37,26 +37,27 @@ class ArchiveNames {
   std::vector<Listing::Problem> problems_;
 };
 
-// Without "//", "." and "..", or a slash at either end. Nothing when it leads out of the archive.
+// Without "//", "." and "..", or a slash at either end. Nothing when the path leads out of the archive.
 std::optional<std::string> clean_path(std::string_view path);
 
-// Bytes that an archive may take of memory for what it says it holds; those who read it refuse one that wants
-// more before they take it. Directories can be packed, and refer to one thing many times.
+// Memory that an archive's directory may take; readers refuse an archive that needs more before they
+// allocate. Directories can be compressed, and can refer to one thing many times.
 constexpr uint64_t most_held(uint64_t file_bytes) { return (uint64_t{64} << 20) + 32 * file_bytes; }
 
 // What is found while an archive is read, in any order. One caller.
 class ArchiveContents {
  public:
-  // Paths as they stand in the archive, of any bytes. Of two files of one path the later counts.
+  // Paths as they are in the archive, of any bytes. Of two files with one path the later one counts.
   void add_file(std::string_view path, uint32_t number);
   void add_folder(std::string_view path);
-  void add_link(std::string_view path, std::string target);  // as symbolic links are, from their folder
+  void add_link(std::string_view path,
+                std::string target);  // resolved from their folder, as symbolic links are
   void add_problem(std::string_view path, std::string reason);
-  // What all that was added takes, without what grows beyond it.
+  // The memory of everything added, without overallocation.
   uint64_t held_bytes() const {
     return bytes_.size() + (files_.size() + folders_.size()) * sizeof(Item) + link_bytes_;
   }
-  // Links are followed inside the archive; what they lead to is there under their names, too.
+  // Links are followed inside the archive; their targets are also listed under the links' names.
   Result<ArchiveNames> finish();
 
  private:
@@ -93,13 +94,13 @@ class Archive {
   virtual size_t held_bytes() const = 0;
 };
 
-// Whether a file that begins so is an archive: "zip", "squashfs" or "".
+// Whether a file that begins like this is an archive: "zip", "squashfs" or "".
 std::string_view archive_kind(std::span<const std::byte> head);
 inline constexpr size_t kArchiveHead = 4;  // bytes
 
 Result<std::shared_ptr<const Archive>> open_zip(std::shared_ptr<OpenFile> file);
 Result<std::shared_ptr<const Archive>> open_squashfs(std::shared_ptr<OpenFile> file);
-// Either, by its first bytes. Null when it is none.
+// Opens either kind, by its first bytes. Null when it is neither.
 Result<std::shared_ptr<const Archive>> open_archive(std::shared_ptr<OpenFile> file);
 
 }  // namespace headrace

@@ -9,7 +9,7 @@
 namespace headrace {
 namespace {
 
-// Bytes that links add: links to folders of links make many of few.
+// Bytes that links add: links to folders of links multiply.
 constexpr uint64_t kFreeLinked = uint64_t{64} << 20, kMostLinkedRatio = 8;
 constexpr int kLinksThroughLinks = 40;
 
@@ -20,7 +20,7 @@ std::string_view parent(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-// Eight bytes at `from`, so that their order is that of the names.
+// Eight bytes at `from` as a number that orders like the names.
 uint64_t first_bytes(std::string_view name, size_t from) {
   uint64_t out = 0;
   if (from >= name.size()) return 0;
@@ -135,12 +135,12 @@ size_t ArchiveNames::held_bytes() const {
 }
 
 void ArchiveContents::add_problem(std::string_view path, std::string reason) {
-  constexpr size_t kMostProblems = 1000;  // more say nothing new
+  constexpr size_t kMostProblems = 1000;  // more would say nothing new
   if (problems_.size() < kMostProblems) problems_.push_back({std::string(path), std::move(reason)});
 }
 
 std::optional<ArchiveContents::Item> ArchiveContents::keep(std::string_view path, uint32_t number) {
-  // No unpacker would put a file above its folder; neither is there a way to it here.
+  // No unpacker would put a file above its folder, so it is not reachable here either.
   if (goes_up(path)) return add_problem(path, "a name that leads out of the archive"), std::nullopt;
   const bool is_clean = !path.starts_with('/') && !path.starts_with("./") && !path.ends_with('/') &&
                         path.find("//") == std::string_view::npos &&
@@ -169,11 +169,12 @@ void ArchiveContents::add_link(std::string_view path, std::string target) {
   links_.push_back({std::string(name(*item)), std::move(target)});
 }
 
-// By bytes, and of one name in the order in which they came.
+// By bytes, and for equal names in the order in which they came.
 void ArchiveContents::sort(std::vector<Item>& items) const {
   const auto in_order = [&](const Item& a, const Item& b) { return name(a) < name(b); };
   if (std::ranges::is_sorted(items, in_order) || items.empty()) return;
-  // Names have much in common. What follows that decides most comparisons, without a look at the names.
+  // Names have much in common. The bytes after the common prefix decide most comparisons, without reading the
+  // names.
   size_t common = items[0].length;
   for (const Item& item : items) common = std::min(common, common_prefix(name(items[0]), name(item)));
   struct Keyed {
@@ -193,7 +194,7 @@ void ArchiveContents::sort(std::vector<Item>& items) const {
   items = std::move(sorted);
 }
 
-// What a link leads to, under its name. False: there is nothing yet.
+// Lists the target of a link under the link's name. False: the target is not there yet.
 Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std::vector<Item>& out) {
   const auto target = link.target.starts_with('/')
                           ? std::nullopt
@@ -205,7 +206,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
   const auto add = [&](const Item& item) -> Status {
     const std::string path = link.path + std::string(name(item).substr(target->size()));
     if (held_bytes() + out.size() * sizeof(Item) + path.size() > most_bytes)
-      return {Code::exhausted, "its links lead to too many files; do they lead into one another?"};
+      return {Code::exhausted, "its links lead to too many files; are they circular?"};
     out.push_back({bytes_.size(), static_cast<uint32_t>(path.size()), item.number});
     bytes_ += path;
     return {};
@@ -225,7 +226,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
   return out.size() > before;
 }
 
-// Those of a round see what was there before it.
+// Links of a round see only what was there before it.
 Status ArchiveContents::follow_links() {
   const uint64_t most_bytes = held_bytes() * kMostLinkedRatio + kFreeLinked;
   bool any = true;
@@ -247,7 +248,7 @@ Status ArchiveContents::follow_links() {
 
 Result<ArchiveNames> ArchiveContents::finish() {
   if (files_.size() > std::numeric_limits<uint32_t>::max())
-    return Status(Code::exhausted, "wants at most 4294967295 files in an archive");
+    return Status(Code::exhausted, "an archive may hold at most 4294967295 files");
   sort(files_);
   HEADRACE_TRY(follow_links());
   ArchiveNames out;

@@ -13,10 +13,10 @@
 namespace headrace {
 namespace {
 
-// Of archives that are kept open: what they hold in memory, and how many they are.
+// Limits of archives that are kept open: memory of their directories, and their number.
 constexpr size_t kMostHeld = size_t{1} << 30, kMostOpen = 512;
 
-// Of a path that leads through an archive.
+// For a path that leads through an archive.
 struct Inside {
   std::shared_ptr<const Archive> archive;
   FileInfo file;     // of the archive
@@ -27,15 +27,15 @@ class Archives {
  public:
   explicit Archives(std::shared_ptr<Store> files) : files_(std::move(files)) {}
 
-  // The archive at `path`, whose file is `info`; null where it is none.
+  // The archive at `path`, whose file is `info`; null where it is not one.
   Result<std::shared_ptr<const Archive>> at(std::string_view path, const FileInfo& info);
-  // The part of `path` before a slash that was an archive when last looked at; "" when there is none.
+  // The part of `path` before a slash that was an archive when last checked; "" when there is none.
   std::string_view known(std::string_view path) const;
   void forget(std::string_view path);
 
  private:
   struct Slot {
-    std::shared_mutex opening;               // held alone by who opens it
+    std::shared_mutex opening;               // held exclusively while opening
     FileInfo info;                           // this and the next: guarded by opening
     std::shared_ptr<const Archive> archive;  // null: not opened
     std::atomic<size_t> held{0};
@@ -52,7 +52,7 @@ class Archives {
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Slot>, Hash, std::equal_to<>> slots_;  // guarded by mutex_
   std::atomic<size_t> num_slots_{0};
-  std::atomic<uint64_t> clock_{0};  // counts looks
+  std::atomic<uint64_t> clock_{0};  // counts uses
 };
 
 std::string_view Archives::known(std::string_view path) const {
@@ -81,7 +81,7 @@ std::shared_ptr<Archives::Slot> Archives::slot_of(std::string_view path) {
   return slot;
 }
 
-// Whatever was not used for longest goes; who reads from it keeps it until then.
+// Drops the least recently used archive; files that are open keep it alive.
 void Archives::drop_some(const Slot& but) {
   std::vector<std::shared_ptr<Slot>> dropped;  // freed without the lock
   const std::unique_lock lock(mutex_);
@@ -149,12 +149,12 @@ class ArchiveStore final : public Store {
   Result<FileInfo> info(const std::string& path) override {
     const auto outside = [&] { return files_->info(path); };
     return look<FileInfo>(path, false, outside, [&](const Inside& inside) -> Result<FileInfo> {
-      FileInfo out = inside.file;  // its times are those of all that it holds
+      FileInfo out = inside.file;  // its times apply to everything in the archive
       const auto number = inside.archive->names().find(inside.path);
       out.is_directory = !number;
       out.size = number ? inside.archive->size_of(*number) : 0;
       if (!number && !inside.archive->names().has_folder(inside.path))
-        return not_there("cannot look at ", path);
+        return not_there("cannot access ", path);
       return out;
     });
   }
@@ -184,8 +184,8 @@ class ArchiveStore final : public Store {
         .refused(ENOENT, path);
   }
 
-  // What `inside` answers of a path that leads through an archive, or to one where `itself`; otherwise what
-  // the files answer.
+  // Calls `inside` for a path that leads through an archive, or to one where `itself`; otherwise returns the
+  // answer of the file store.
   template <class T, class Outside, class In>
   Result<T> look(const std::string& path, bool itself, const Outside& outside, const In& inside) {
     if (const std::string_view archive = archives_.known(path); !archive.empty()) {
@@ -200,7 +200,7 @@ class ArchiveStore final : public Store {
     return *there ? inside(**there) : std::move(out);
   }
 
-  // The longest part of it that is a file, if that is an archive.
+  // The longest prefix that is a file, if that is an archive.
   Result<std::optional<Inside>> find(const std::string& path, bool itself) {
     for (size_t end = itself ? path.size() : path.rfind('/'); end != std::string::npos && end > 0;
          end = path.rfind('/', end - 1)) {
@@ -222,7 +222,7 @@ class ArchiveStore final : public Store {
     if (!opened.ok()) return opened.status().before(in_quotes(archive) + ": ");
     if (!*opened) return std::optional<Inside>();
     auto inner = clean_path(std::string_view(path).substr(archive.size()));
-    if (!inner) return not_there("cannot look at ", path);
+    if (!inner) return not_there("cannot access ", path);
     return std::optional<Inside>({*std::move(opened), *info, *std::move(inner)});
   }
 
@@ -238,7 +238,7 @@ std::shared_ptr<Store> with_archives(std::shared_ptr<Store> store) {
 
 std::string_view archive_kind(std::span<const std::byte> head) {
   const std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
-  // An empty zip is its directory alone.
+  // An empty zip is only its directory.
   if (text.starts_with("PK\3\4") || text.starts_with("PK\5\6")) return "zip";
   return text.starts_with("hsqs") ? "squashfs" : "";
 }

@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<std::string> texts(const Names& names) {
   std::vector<std::string> out;
@@ -82,7 +82,7 @@ TEST(ArchiveContents, LinksThatDoubleEndInAnError) {
   for (int i = 1; i <= 30; ++i)
     for (const char* side : {"/l", "/r"})
       contents.add_link(std::to_string(i) + side, "../" + std::to_string(i - 1));
-  EXPECT_THAT(std::string(contents.finish().status().text()), HasSubstr("lead into one another"));
+  EXPECT_THAT(std::string(contents.finish().status().text()), HasSubstr("are they circular"));
 }
 
 std::string read_text(Store& store, const std::string& path) {
@@ -139,7 +139,7 @@ TEST(ArchiveStore, ADamagedZipIsNamed) {
   const std::string zip = zip_file({{"a", "1"}});
   files->add("cut.zip", zip.substr(0, zip.size() - 4));
   EXPECT_THAT(read_text(*with_archives(files), "cut.zip/a"),
-              testing::AllOf(HasSubstr("'cut.zip'"), HasSubstr("directory at its end")));
+              ::testing::AllOf(HasSubstr("'cut.zip'"), HasSubstr("directory at its end")));
 }
 
 TEST(UnpackedCache, MakesOnceAndStaysWithinItsBound) {
@@ -170,9 +170,9 @@ TEST(Squashfs, ASuperblockIsChecked) {
     return std::string(
         squashfs::read_superblock(std::as_bytes(std::span(head)), head.size()).status().text());
   };
-  EXPECT_THAT(status(), HasSubstr("wants squashfs 4.0, got 0.0"));
+  EXPECT_THAT(status(), HasSubstr("expected squashfs 4.0, got 0.0"));
   head[28] = 4;
-  EXPECT_THAT(status(), HasSubstr("blocks of a power of two"));
+  EXPECT_THAT(status(), HasSubstr("a power of two"));
   head[14] = 2, head[40] = 97;
   EXPECT_THAT(status(), HasSubstr("cut off"));
   head[40] = 96, head[64] = 96, head[72] = 96, head[20] = 4;

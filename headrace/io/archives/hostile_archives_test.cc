@@ -1,4 +1,4 @@
-// Archives of a few kilobytes that say they hold millions of files, and what they are refused for.
+// Archives of a few kilobytes that claim to hold millions of files, and the errors they give.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 template <class T> std::string number(uint64_t value) {
   const auto out = static_cast<T>(value);
@@ -18,7 +18,7 @@ const auto u16 = number<uint16_t>;
 const auto u32 = number<uint32_t>;
 const auto u64 = number<uint64_t>;
 
-// ---- Squashfs, nothing of it packed
+// ---- Squashfs, not compressed
 
 constexpr int kFile = 2, kLink = 3;
 constexpr size_t kRootInode = 40;  // bytes; the next inode follows
@@ -47,7 +47,7 @@ std::string blocks_of(const std::string& bytes) {
   return out;
 }
 
-// A root with these entries; `inodes`: those behind it.
+// A root with these entries; `inodes`: those after it.
 std::string squashfs_image(uint32_t count, const std::string& inodes, const std::vector<Named>& entries) {
   std::string listed;
   for (const Named& entry : entries)
@@ -81,8 +81,8 @@ TEST(Squashfs, NamesOfAFolderAreInOrderAndComeOnce) {
   const auto archive = opened(image("a", "b"));
   ASSERT_TRUE(archive.ok()) << archive.status().text();
   EXPECT_EQ((*archive)->names().size(), 2u);
-  EXPECT_THAT(refused(image("a", "a")), HasSubstr("in order, each once, got 'a' after 'a'"));
-  EXPECT_THAT(refused(image("b", "a")), HasSubstr("in order, each once, got 'a' after 'b'"));
+  EXPECT_THAT(refused(image("a", "a")), HasSubstr("in order without duplicates, got 'a' after 'a'"));
+  EXPECT_THAT(refused(image("b", "a")), HasSubstr("in order without duplicates, got 'a' after 'b'"));
   EXPECT_TRUE(opened(image("a", "\xff")).ok());
   EXPECT_THAT(refused(image("a", std::string(257, 'b'))), HasSubstr("names of at most 256 bytes, got 257"));
 }
@@ -90,11 +90,12 @@ TEST(Squashfs, NamesOfAFolderAreInOrderAndComeOnce) {
 TEST(Squashfs, AnInodeHasAsManyNamesAsItSays) {
   EXPECT_TRUE(opened(squashfs_image(2, empty_file(), {{"a"}})).ok());
   EXPECT_THAT(refused(squashfs_image(2, empty_file(), {{"a"}, {"b"}})),
-              HasSubstr("files and folders as the image says, 2, got more with 'b'"));
-  EXPECT_THAT(refused(squashfs_image(1, empty_file(), {{"a"}})), HasSubstr("says, 1, got more with 'a'"));
+              HasSubstr("expected 2 files and folders as in the superblock, got more at 'b'"));
+  EXPECT_THAT(refused(squashfs_image(1, empty_file(), {{"a"}})),
+              HasSubstr("expected 1 files and folders as in the superblock, got more at 'a'"));
   EXPECT_TRUE(opened(squashfs_image(2, empty_file_of(2), {{"a"}, {"b"}})).ok());
   EXPECT_THAT(refused(squashfs_image(9, empty_file_of(2), {{"a"}, {"b"}, {"c"}})),
-              HasSubstr("wants a file of 2 names to have no more, got 'c'"));
+              HasSubstr("expected a file with 2 names, got another name 'c'"));
 }
 
 std::vector<Named> many(int count, int kind) {
@@ -103,15 +104,15 @@ std::vector<Named> many(int count, int kind) {
   return out;
 }
 
-// 60 kB and 3000 names of 25 bytes were 180 MB.
+// 60 kB and 3000 names of 25 bytes used to take 180 MB.
 TEST(Squashfs, OneLongLinkUnderManyNamesIsRefused) {
   const std::string image = squashfs_image(2, link_to(std::string(60000, 'x'), ~0u), many(3000, kLink));
   ASSERT_LT(image.size(), 150'000u);
   EXPECT_EQ(opened(image).status().code(), Code::exhausted) << refused(image);
-  EXPECT_THAT(refused(image), HasSubstr("wants files whose names and places fit an image of"));
+  EXPECT_THAT(refused(image), HasSubstr("need more memory than an image of"));
 }
 
-// Inodes that lie in each other's lists of blocks: each of 900 has a list of 100,000.
+// Inodes inside each other's lists of blocks: each of 900 has a list of 100,000.
 TEST(Squashfs, ListsOfBlocksThatShareBytesAreRefused) {
   constexpr uint64_t kBlocks = 100'000;
   const std::string file = inode_head(2) + u32(0) + u32(~0u) + u32(0) + u32(kBlocks * 4096);
@@ -129,7 +130,7 @@ TEST(Squashfs, ListsOfBlocksThatShareBytesAreRefused) {
 
 // ---- Zip
 
-// Links without bytes of their own: each entry of the directory refers to the one member there is.
+// Links without bytes of their own: each entry of the directory refers to the only member.
 std::string zip_of_links(int count, const std::string& target) {
   std::string out = u32(0x04034b50) + std::string(22, '\0') + u16(0) + u16(0) + target, directory;
   const uint64_t begin = out.size();
@@ -143,8 +144,9 @@ std::string zip_of_links(int count, const std::string& target) {
 
 TEST(Zip, LinksLieApart) {
   EXPECT_TRUE(opened(zip_of_links(1, "x")).ok());
-  EXPECT_THAT(refused(zip_of_links(3, std::string(4000, 'x'))),
-              HasSubstr("wants links that lie apart in the file, got others up to '10001'"));
+  EXPECT_THAT(
+      refused(zip_of_links(3, std::string(4000, 'x'))),
+      HasSubstr("expected links that do not overlap in the file, got overlapping ones up to '10001'"));
 }
 
 }  // namespace

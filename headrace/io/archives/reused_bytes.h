@@ -1,4 +1,4 @@
-// Memory of a thread for packed bytes, used again; what is large is given back. One at a time in a thread.
+// Thread-local memory for compressed bytes, reused; large blocks are freed. One at a time per thread.
 #pragma once
 #include <cstddef>
 #include <span>

@@ -1,4 +1,4 @@
-// Squashfs images: see README.md beside this file.
+// Squashfs images: see README.md in this folder.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -17,11 +17,11 @@ namespace {
 
 using namespace squashfs;
 
-constexpr int kMostDepth = 128;                     // of folders in folders: a recursion each
+constexpr int kMostDepth = 128;                     // nested folders: each is a recursion
 constexpr uint64_t kMostTable = uint64_t{1} << 30;  // bytes, unpacked
-constexpr uint64_t kKnownInode = 48;                // bytes that a set or map takes for one, about
+constexpr uint64_t kKnownInode = 48;                // bytes of an entry in a set or map, about
 constexpr uint64_t kPerFragmentBlock = kMetadata / 16;
-constexpr uint64_t kFewBlocks = 4;  // not worth to be shared by links to one file
+constexpr uint64_t kFewBlocks = 4;  // too few to share among links to one file
 
 class SquashfsArchive final : public Archive {
  public:
@@ -50,8 +50,8 @@ class SquashfsArchive final : public Archive {
   uint32_t stored_size(const Kept& kept, uint64_t block) const { return blocks_[kept.first_block + block]; }
   uint32_t block_size() const { return super_.block_size; }
 
-  // `out` from a place in a block that lies at `start` and unpacks to `size` bytes; one with the ends of
-  // several files to that at least.
+  // Fills `out` from an offset in a block that starts at `start` and unpacks to `size` bytes; a block with
+  // the ends of several files unpacks to at least that.
   Status read_block(uint64_t start, uint32_t stored, uint32_t size, bool is_shared, uint32_t offset,
                     std::span<std::byte> out) const;
   Status read_fragment(const Kept& kept, uint32_t offset, std::span<std::byte> out) const;
@@ -62,9 +62,9 @@ class SquashfsArchive final : public Archive {
     ArchiveContents contents;
     std::unordered_set<uint64_t> folders = {};               // that were entered
     std::unordered_map<uint64_t, uint32_t> long_files = {};  // by inode
-    std::unordered_map<uint64_t, uint32_t> linked = {};      // by inode that has several names: those it had
+    std::unordered_map<uint64_t, uint32_t> linked = {};      // by inode with several names: names seen so far
     uint64_t listed = 0;                                     // bytes of entries
-    uint64_t named = 1;  // inodes, but those that were met before: the root
+    uint64_t named = 1;                                      // inodes, each counted once: the root
   };
   Result<Table> table(uint64_t begin, uint64_t end) const;
   Status read_fragments();
@@ -81,7 +81,7 @@ class SquashfsArchive final : public Archive {
   uint64_t id_;
   ArchiveNames names_;
   std::vector<Kept> files_;
-  std::vector<uint32_t> blocks_;  // sizes as they are stored, of all files
+  std::vector<uint32_t> blocks_;  // stored sizes, of all files
   std::vector<Fragment> fragments_;
 };
 
@@ -114,7 +114,7 @@ class SquashfsFile final : public OpenFile {
  private:
   static constexpr uint64_t kStride = 64;
 
-  // A block lies behind those before it. Of every 64th it is kept where.
+  // Blocks follow each other. The position of every 64th is kept.
   uint64_t place_of(uint64_t block) {
     uint64_t out = kept_.start, from = 0;
     if (block >= kStride) {
@@ -143,25 +143,27 @@ Result<Table> SquashfsArchive::table(uint64_t begin, uint64_t end) const {
   return Table::unpack(super_.packing, bytes->bytes(), std::min(kMostTable, most_held(super_.bytes)));
 }
 
-// The places of blocks of 512 fragments each lie behind these blocks.
+// The positions of blocks of 512 fragments each follow these blocks.
 Status SquashfsArchive::read_fragments() {
   if (super_.fragments == 0) return {};
   const uint64_t blocks = (super_.fragments + kPerFragmentBlock - 1) / kPerFragmentBlock;
   if (blocks > (super_.bytes - super_.fragment_table) / 8)
-    return corrupt("wants a table of " + std::to_string(super_.fragments) + " fragments, it is cut off");
+    return corrupt("expected a table of " + std::to_string(super_.fragments) +
+                   " fragments, but it is cut off");
   HEADRACE_ASSIGN(const BufferPtr places, read_bytes(*file_, super_.fragment_table, blocks * 8));
   const auto first = load<uint64_t>(places->bytes());
   if (first < super_.directory_table || first > super_.fragment_table)
-    return corrupt("wants fragments before their table, got byte " + std::to_string(first));
+    return corrupt("expected fragments before their table, got byte " + std::to_string(first));
   HEADRACE_ASSIGN(const Table entries, table(first, super_.fragment_table));
   if (super_.fragments > entries.size() / 16)
-    return corrupt("wants a table of " + std::to_string(super_.fragments) + " fragments, it is cut off");
+    return corrupt("expected a table of " + std::to_string(super_.fragments) +
+                   " fragments, but it is cut off");
   fragments_.reserve(super_.fragments);
   for (uint32_t i = 0; i < super_.fragments; ++i) {
     const auto place = load<uint64_t>(places->bytes(), i / kPerFragmentBlock * 8);
     const auto offset = static_cast<uint32_t>(i % kPerFragmentBlock * 16);
     HEADRACE_ASSIGN(const std::span<const std::byte> bytes, entries.from(place - first, offset));
-    if (bytes.size() < 16) return corrupt("wants fragments in their table, it is cut off");
+    if (bytes.size() < 16) return corrupt("expected fragments in their table, but it is cut off");
     fragments_.push_back({load<uint64_t>(bytes), load<uint32_t>(bytes, 8)});
   }
   return {};
@@ -172,7 +174,7 @@ Status SquashfsArchive::read() {
   HEADRACE_ASSIGN(const BufferPtr next, read_bytes(*file_, super_.next_table, 8));
   const auto entries_end = load<uint64_t>(next->bytes());
   if (entries_end < super_.directory_table || entries_end > super_.bytes)
-    return corrupt("wants folders that end inside the image, got byte " + std::to_string(entries_end));
+    return corrupt("folders must end inside the image, got byte " + std::to_string(entries_end));
   Reading reading;
   HEADRACE_ASSIGN(reading.inodes, table(super_.inode_table, super_.directory_table));
   HEADRACE_ASSIGN(reading.entries, table(super_.directory_table, entries_end));
@@ -185,23 +187,23 @@ Status SquashfsArchive::read() {
 
 Status SquashfsArchive::enter(Reading& reading, uint64_t reference, std::string& path, int depth) {
   if (depth > kMostDepth)
-    return {Code::exhausted, "wants at most 128 folders in folders, got more at " + in_quotes(path)};
+    return {Code::exhausted, "expected at most 128 nested folders, got more at " + in_quotes(path)};
   HEADRACE_TRY(check_held(reading, path.size()));
   if (!reading.folders.insert(reference).second)
-    return corrupt("wants each folder in one place, got one again at " + in_quotes(path));
+    return corrupt("expected each folder once, got one again at " + in_quotes(path));
   HEADRACE_ASSIGN(const Inode inode, read_inode(reading.inodes, reference, super_));
   if (inode.kind != Kind::folder)
-    return corrupt("wants a folder at " + in_quotes(path) + ", got another inode");
+    return corrupt("expected a folder at " + in_quotes(path) + ", got another inode");
   if (depth > 0) reading.contents.add_folder(path);
-  constexpr uint32_t kNothing = 3;  // "." and "..", which are not there
+  constexpr uint32_t kNothing = 3;  // "." and "..", which are not stored
   if (inode.entries_bytes <= kNothing) return {};
   const uint64_t count = inode.entries_bytes - kNothing;
-  // Folders lie apart, so all of them are no more than there is.
+  // Folders do not overlap, so together they fit the table.
   reading.listed += count;
   HEADRACE_ASSIGN(const std::span<const std::byte> bytes,
                   reading.entries.from(inode.entries_block, inode.entries_offset));
   if (count > bytes.size() || reading.listed > reading.entries.size())
-    return corrupt("wants the entries of " + in_quotes(path) + " to lie apart in their table, got " +
+    return corrupt("expected entries of " + in_quotes(path) + " that do not overlap in their table, got " +
                    std::to_string(count) + " bytes");
   return walk_entries(bytes.first(count),
                       [&](const Entry& entry) { return take(reading, entry, path, depth); });
@@ -231,7 +233,7 @@ Status SquashfsArchive::take_inode(Reading& reading, const Entry& entry, const s
   const auto inode = read_inode(reading.inodes, entry.inode, super_);
   if (!inode.ok()) return inode.status().before(in_quotes(path) + ": ");
   if (inode->kind != entry.kind)
-    return corrupt("wants " + in_quotes(path) + " to be what its folder says, got another inode");
+    return corrupt("expected " + in_quotes(path) + " to have the kind that its folder states, got another");
   HEADRACE_TRY(count_name(reading, entry, inode->links));
   HEADRACE_TRY(check_held(reading, path.size() + inode->target.size() + inode->blocks.size()));
   if (entry.kind == Kind::link)
@@ -241,29 +243,29 @@ Status SquashfsArchive::take_inode(Reading& reading, const Entry& entry, const s
   return {};
 }
 
-// Each inode has as many names as it says. Without that one inode is millions of files.
+// Each inode has the number of names that it states. Otherwise one inode could be millions of files.
 Status SquashfsArchive::count_name(Reading& reading, const Entry& entry, uint32_t links) const {
   if (links > 1) {
     uint32_t& met = reading.linked[entry.inode];
     if (met == links)
-      return corrupt("wants a file of " + std::to_string(links) + " names to have no more, got " +
+      return corrupt("expected a file with " + std::to_string(links) + " names, got another name " +
                      in_quotes(entry.name));
     if (met++ > 0) return {};
   }
   if (++reading.named <= super_.inodes) return {};
-  return corrupt("wants as many files and folders as the image says, " + std::to_string(super_.inodes) +
-                 ", got more with " + in_quotes(entry.name));
+  return corrupt("expected " + std::to_string(super_.inodes) +
+                 " files and folders as in the superblock, got more at " + in_quotes(entry.name));
 }
 
-// `more`: bytes that come to what is held.
+// `more`: bytes that are about to be added.
 Status SquashfsArchive::check_held(const Reading& reading, uint64_t more) const {
   const uint64_t known = reading.folders.size() + reading.long_files.size() + reading.linked.size();
   const uint64_t held = reading.contents.held_bytes() + files_.size() * sizeof(Kept) +
                         blocks_.size() * sizeof(uint32_t) + known * kKnownInode;
   if (more <= most_held(super_.bytes) && held <= most_held(super_.bytes) - more) return {};
-  return {Code::exhausted, "wants files whose names and places fit an image of " +
-                               std::to_string(super_.bytes) + " bytes, got more than " +
-                               std::to_string(held) + " bytes of them"};
+  return {Code::exhausted, "names and positions of the files need more memory than an image of " +
+                               std::to_string(super_.bytes) + " bytes may take: more than " +
+                               std::to_string(held) + " bytes"};
 }
 
 uint32_t SquashfsArchive::keep(Reading& reading, uint64_t reference, const Inode& inode) {
@@ -283,7 +285,7 @@ Result<std::unique_ptr<OpenFile>> SquashfsArchive::open(uint32_t number,
   return std::unique_ptr<OpenFile>(std::make_unique<SquashfsFile>(std::move(self), *this, number));
 }
 
-// How many bytes there are; `stored` is packed.
+// Returns the number of bytes; `stored` is the compressed size.
 Result<size_t> SquashfsArchive::unpack_block(uint64_t start, uint32_t stored,
                                              std::span<std::byte> out) const {
   ReusedBytes packed(stored);
@@ -296,7 +298,7 @@ Status SquashfsArchive::read_block(uint64_t start, uint32_t stored, uint32_t siz
   const uint32_t bytes = stored & (kPlain - 1);
   const auto fits = [&](uint64_t got) { return is_shared ? got >= size : got == size; };
   const auto wrong = [&](uint64_t got) {
-    return corrupt("wants a block of " + std::to_string(size) + " bytes at byte " + std::to_string(start) +
+    return corrupt("expected a block of " + std::to_string(size) + " bytes at byte " + std::to_string(start) +
                    " of the image, got " + std::to_string(got));
   };
   if (stored == 0) {  // a hole
@@ -324,11 +326,11 @@ Status SquashfsArchive::read_block(uint64_t start, uint32_t stored, uint32_t siz
   return {};
 }
 
-// REQUIRES: the fragment is one of the image, as read_inode says.
+// REQUIRES: the fragment is one of the image, as checked by read_inode.
 Status SquashfsArchive::read_fragment(const Kept& kept, uint32_t offset, std::span<std::byte> out) const {
   const Fragment& fragment = fragments_[kept.fragment];
   const auto end = static_cast<uint32_t>(kept.fragment_offset + kept.size % super_.block_size);
-  if (fragment.size == 0) return corrupt("wants a fragment, got a hole");
+  if (fragment.size == 0) return corrupt("expected a fragment, got a hole");
   return read_block(fragment.start, fragment.size, end, true, kept.fragment_offset + offset, out);
 }
 

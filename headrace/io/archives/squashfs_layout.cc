@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kMagic = 0x73717368;
 constexpr uint64_t kNoTable = ~uint64_t{0};
 constexpr uint32_t kLeastBlock = 4096, kMostBlock = 1 << 20;
-constexpr uint32_t kPlainMetadata = 1 << 15;  // in a block's head: it is not packed
+constexpr uint32_t kPlainMetadata = 1 << 15;  // in a block's header: it is not compressed
 constexpr size_t kInodeHead = 16, kEntryHead = 8, kRunHead = 12;
 constexpr uint32_t kMostRun = 256, kLongestName = 256, kLongestTarget = 65535;
 
@@ -24,17 +24,16 @@ std::string packing_name(Packing packing) {
   return number >= 1 && number <= 6 ? std::string(names[number - 1]) : "packing " + std::to_string(number);
 }
 
-Status cut(std::string_view what) { return corrupt("wants " + std::string(what) + " whole, it is cut off"); }
+Status cut(std::string_view what) { return corrupt(std::string(what) + " is cut off"); }
 
 }  // namespace
 
 Result<Superblock> read_superblock(std::span<const std::byte> head, uint64_t file_size) {
-  if (head.size() < kSuperblock || load<uint32_t>(head) != kMagic)
-    return corrupt("wants a squashfs image, got something else");
+  if (head.size() < kSuperblock || load<uint32_t>(head) != kMagic) return corrupt("not a squashfs image");
   const uint32_t major = load<uint16_t>(head, 28), minor = load<uint16_t>(head, 30);
   if (major != 4 || minor != 0)
     return Status(Code::unavailable,
-                  "wants squashfs 4.0, got " + std::to_string(major) + "." + std::to_string(minor));
+                  "expected squashfs 4.0, got " + std::to_string(major) + "." + std::to_string(minor));
   Superblock out;
   out.inodes = load<uint32_t>(head, 4), out.block_size = load<uint32_t>(head, 12);
   out.fragments = load<uint32_t>(head, 16), out.packing = static_cast<Packing>(load<uint16_t>(head, 20));
@@ -42,23 +41,23 @@ Result<Superblock> read_superblock(std::span<const std::byte> head, uint64_t fil
   out.inode_table = load<uint64_t>(head, 64), out.directory_table = load<uint64_t>(head, 72);
   out.fragment_table = load<uint64_t>(head, 80);
   if (!std::has_single_bit(out.block_size) || out.block_size < kLeastBlock || out.block_size > kMostBlock)
-    return corrupt("wants blocks of a power of two between 4096 and 1048576 bytes, got " +
+    return corrupt("the block size must be a power of two from 4096 to 1048576 bytes, got " +
                    std::to_string(out.block_size));
   if (out.bytes > file_size)
-    return corrupt("wants an image of " + std::to_string(out.bytes) + " bytes, got " +
-                   std::to_string(file_size) + "; it is cut off");
+    return corrupt("expected an image of " + std::to_string(out.bytes) + " bytes, got " +
+                   std::to_string(file_size) + ": it is cut off");
   if (out.inode_table < kSuperblock || out.directory_table < out.inode_table ||
       out.directory_table > out.bytes)
-    return corrupt("wants tables inside the image, got those of inodes and directories at bytes " +
+    return corrupt("tables must be inside the image, got those of inodes and directories at bytes " +
                    std::to_string(out.inode_table) + " and " + std::to_string(out.directory_table));
   if (out.packing != Packing::gzip && out.packing != Packing::lz4 && out.packing != Packing::zstd)
-    return Status(Code::unavailable, "wants a squashfs image in gzip, lz4 or zstd, got " +
+    return Status(Code::unavailable, "expected a squashfs image compressed with gzip, lz4 or zstd, got " +
                                          packing_name(out.packing) + "; `mksquashfs -comp zstd` makes one");
-  // Fragments follow the directories, then exports, then ids; each is blocks, and behind them their places.
+  // Fragments follow the directories, then exports, then ids; each is blocks, followed by their positions.
   const uint64_t exports = load<uint64_t>(head, 88), ids = load<uint64_t>(head, 48);
   out.next_table = out.fragments > 0 ? out.fragment_table : exports != kNoTable ? exports : ids;
   if (out.next_table < out.directory_table || out.next_table > out.bytes || out.bytes - out.next_table < 8)
-    return corrupt("wants a table behind the directories, got byte " + std::to_string(out.next_table));
+    return corrupt("expected a table after the directories, got byte " + std::to_string(out.next_table));
   return out;
 }
 
@@ -78,11 +77,12 @@ Result<Table> Table::unpack(Packing packing, std::span<const std::byte> bytes, u
     const std::span<const std::byte> block = bytes.subspan(at + 2, size);
     const size_t before = out.bytes_.size();
     if (before > most)
-      return Status(Code::exhausted, "wants tables of at most " + std::to_string(most) + " bytes, got more");
+      return Status(Code::exhausted,
+                    "expected tables of at most " + std::to_string(most) + " bytes, got more");
     out.begins_.emplace(at, before);
     if (head & kPlainMetadata) {
       if (size > kMetadata)
-        return corrupt("wants metadata blocks of at most 8192 bytes, got " + std::to_string(size));
+        return corrupt("expected metadata blocks of at most 8192 bytes, got " + std::to_string(size));
       out.bytes_.insert(out.bytes_.end(), block.begin(), block.end());
     } else {
       out.bytes_.resize(before + kMetadata);
@@ -98,8 +98,8 @@ Result<Table> Table::unpack(Packing packing, std::span<const std::byte> bytes, u
 Result<std::span<const std::byte>> Table::from(uint64_t block, uint32_t offset) const {
   const auto it = begins_.find(block);
   if (it == begins_.end() || offset > bytes_.size() - it->second)
-    return corrupt("wants a metadata block at byte " + std::to_string(block) +
-                   " of its table, there is none");
+    return corrupt("expected a metadata block at byte " + std::to_string(block) +
+                   " of its table, but there is none");
   return std::span(bytes_).subspan(it->second + offset);
 }
 
@@ -117,7 +117,7 @@ Result<Inode> read_inode(const Table& inodes, uint64_t reference, const Superblo
     if (rest.size() < at || count > (rest.size() - at) / 4) return cut("the list of a file's blocks");
     if (has_tail && (out.fragment >= super.fragments || out.fragment_offset > super.block_size ||
                      tail > super.block_size - out.fragment_offset))
-      return corrupt("wants the end of a file inside a fragment, got fragment " +
+      return corrupt("the end of a file must be inside a fragment, got fragment " +
                      std::to_string(out.fragment) + " at byte " + std::to_string(out.fragment_offset));
     out.blocks = rest.subspan(at, count * 4);
     return {};
@@ -166,18 +166,18 @@ Status walk_entries(std::span<const std::byte> bytes, const std::function<Status
     const uint32_t count = load<uint32_t>(bytes);
     const uint64_t block = load<uint32_t>(bytes, 4);
     if (count >= kMostRun)
-      return corrupt("wants at most 256 entries in a run, got " + std::to_string(uint64_t{count} + 1));
+      return corrupt("expected at most 256 entries in a run, got " + std::to_string(uint64_t{count} + 1));
     bytes = bytes.subspan(kRunHead);
     for (uint32_t i = 0; i <= count; ++i) {
       if (bytes.size() < kEntryHead) return cut("a folder's entries");
       const size_t length = size_t{load<uint16_t>(bytes, 6)} + 1;
       if (length > bytes.size() - kEntryHead) return cut("a folder's entries");
       if (length > kLongestName)
-        return corrupt("wants names of at most 256 bytes, got " + std::to_string(length));
+        return corrupt("expected names of at most 256 bytes, got " + std::to_string(length));
       const std::string_view name{reinterpret_cast<const char*>(bytes.data() + kEntryHead), length};
       if (name <= last)
-        return corrupt("wants the names of a folder in order, each once, got " + in_quotes(name) + " after " +
-                       in_quotes(last));
+        return corrupt("expected the names of a folder in order without duplicates, got " + in_quotes(name) +
+                       " after " + in_quotes(last));
       last = name;
       const uint32_t type = load<uint16_t>(bytes, 4);
       const Kind kind = type >= 1 && type <= 3 ? static_cast<Kind>(type) : Kind::other;

@@ -16,7 +16,7 @@ namespace headrace::squashfs {
 inline constexpr uint64_t kSuperblock = 96;  // bytes
 inline constexpr uint32_t kMetadata = 8192;  // bytes of an unpacked metadata block
 inline constexpr uint32_t kNoFragment = ~uint32_t{0};
-inline constexpr uint32_t kPlain = 1 << 24;  // in the size of a data block: it is not packed
+inline constexpr uint32_t kPlain = 1 << 24;  // in the size of a data block: it is not compressed
 
 enum class Packing : uint16_t { gzip = 1, lzma = 2, lzo = 3, xz = 4, lz4 = 5, zstd = 6 };
 
@@ -26,41 +26,41 @@ struct Superblock {
   uint64_t root = 0;  // reference of an inode
   uint64_t bytes = 0;
   uint64_t inode_table = 0, directory_table = 0, fragment_table = 0;
-  uint64_t next_table = 0;  // where eight bytes say where what follows the directories begins
+  uint64_t next_table = 0;  // where eight bytes state the position of what follows the directories
 };
-// A packing that is not read here is refused by its name.
+// An unsupported compression is refused by name.
 Result<Superblock> read_superblock(std::span<const std::byte> head, uint64_t file_size);
 
-// What a packed block unpacks to, at the front of `out`: how many bytes.
+// Decompresses a block to the front of `out`; returns the number of bytes.
 Result<size_t> unpack(Packing packing, std::span<const std::byte> packed, std::span<std::byte> out);
 
-// A table of metadata blocks, unpacked: bytes that are known by where their block begins, and their place in
+// A table of metadata blocks, unpacked: bytes are addressed by where their block begins, and their offset in
 // it.
 class Table {
  public:
-  // `bytes`: from the first block on, and nothing that is no block. At most `most` bytes unpacked.
+  // `bytes`: from the first block on, and nothing that is not a block. At most `most` bytes unpacked.
   static Result<Table> unpack(Packing packing, std::span<const std::byte> bytes, uint64_t most);
-  // From there on, as many as there are. An error when no block begins there.
+  // The bytes from there on. An error when no block begins there.
   Result<std::span<const std::byte>> from(uint64_t block, uint32_t offset) const;
   size_t size() const { return bytes_.size(); }
 
  private:
   std::vector<std::byte> bytes_;
-  std::unordered_map<uint64_t, uint64_t> begins_;  // of each block, by where it lies packed
+  std::unordered_map<uint64_t, uint64_t> begins_;  // of each block, by its compressed position
 };
 
 enum class Kind : uint16_t { folder = 1, file = 2, link = 3, other = 4 };
 
 struct Inode {
   Kind kind = Kind::other;
-  uint32_t links = 1;  // names that files and links have, as the inode says
+  uint32_t links = 1;  // names of the file or link, as stated by the inode
   // A file:
   uint64_t start = 0, size = 0;
   uint32_t fragment = kNoFragment, fragment_offset = 0;
-  std::span<const std::byte> blocks;  // sizes of its blocks, four bytes each; of the table
-  // A folder: where its entries lie, and how many bytes these are.
+  std::span<const std::byte> blocks;  // sizes of its blocks, four bytes each; inside the table
+  // A folder: where its entries are, and their size in bytes.
   uint32_t entries_block = 0, entries_offset = 0, entries_bytes = 0;
-  std::string_view target;  // a link; of the table
+  std::string_view target;  // a link; inside the table
 };
 Result<Inode> read_inode(const Table& inodes, uint64_t reference, const Superblock& super);
 
@@ -69,7 +69,7 @@ struct Entry {
   Kind kind = Kind::other;
   std::string_view name;
 };
-// `bytes`: those of a folder. Names follow each other in the order of their bytes, none comes twice.
+// `bytes`: those of a folder. Names are in the order of their bytes, without duplicates.
 Status walk_entries(std::span<const std::byte> bytes, const std::function<Status(const Entry& entry)>& take);
 
 struct Fragment {

@@ -1,7 +1,7 @@
-// What was unpacked last: fragments of images that many small files lie in, members that are read in parts.
+// Recently unpacked blocks: fragments of images that hold many small files, members that are read in parts.
 //
-// Bounded in bytes, the longest unused goes first. Two who want the same wait for one unpacking, and nobody
-// for that of another. Any thread.
+// Bounded in bytes, least recently used first out. Two threads that want the same block wait for one
+// unpacking; neither waits for that of another block. Any thread.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@ class UnpackedCache {
     uint64_t archive = 0, place = 0, packed = 0;
     bool operator==(const Key&) const = default;
   };
-  // What `make` answers, which is at most `bytes`; kept while there is room.
+  // The result of `make`, which is at most `bytes`; kept while there is room.
   Result<BufferPtr> get(const Key& key, size_t bytes, const std::function<Result<BufferPtr>()>& make);
   size_t held_bytes() const;
 
@@ -45,13 +45,13 @@ class UnpackedCache {
   void forget(const std::shared_ptr<One>& one);
 
   const size_t most_bytes_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   List newest_first_;
   std::unordered_map<Key, List::iterator, KeyHash> by_key_;
   size_t bytes_ = 0;
 };
 
-// That of the process, and a name in it for whoever opens an archive.
+// The cache of the process, and a key in it for each opened archive.
 inline constexpr size_t kMostUnpacked = size_t{64} << 20;
 UnpackedCache& unpacked_cache();
 uint64_t next_archive_id();

@@ -1,4 +1,4 @@
-// Zip files: see README.md beside this file.
+// Zip files: see README.md in this folder.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,13 +17,14 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kUnpackedWhole = uint64_t{32} << 20;  // bytes of a member; more are reached from points
-constexpr uint64_t kMostAtOnce = uint64_t{4} << 20;      // bytes of a read from a point
-constexpr uint64_t kPiece = uint64_t{1} << 20;           // read at once where points are noted
-constexpr uint64_t kMostPoints = uint64_t{256} << 20;    // bytes of an archive's points
-constexpr uint64_t kLongestTarget = 4096;                // of a link
+constexpr uint64_t kUnpackedWhole = uint64_t{32}
+                                    << 20;             // bytes of a member; larger ones are read from points
+constexpr uint64_t kMostAtOnce = uint64_t{4} << 20;    // bytes of a read from a point
+constexpr uint64_t kPiece = uint64_t{1} << 20;         // read at once where points are recorded
+constexpr uint64_t kMostPoints = uint64_t{256} << 20;  // bytes of an archive's points
+constexpr uint64_t kLongestTarget = 4096;              // of a link
 
-// Code page 437, as zip has names that are not in UTF-8, from 0x80 on.
+// Code page 437, the encoding of names in a zip that are not UTF-8, from 0x80 on.
 constexpr std::u32string_view kCodePage =
     U"ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµ"
     U"τΦΘΩδ∞φε∩≡±≥≤"
@@ -41,7 +42,8 @@ void append_utf8(std::string& out, char32_t c) {
   }
 }
 
-// What is made on Unix has its bytes, as unpackers have it; elsewhere what is no UTF-8 is of the code page.
+// Names made on Unix are kept as bytes, as unpackers do; otherwise names that are not UTF-8 are in the code
+// page.
 std::string name_of(const zips::Member& member) {
   constexpr uint16_t kUnix = 3, kMac = 19;
   const uint16_t system = member.made_by >> 8;
@@ -101,7 +103,7 @@ class ZipArchive final : public Archive {
   uint64_t id_;
   ArchiveNames names_;
   std::vector<Kept> members_;
-  mutable std::vector<uint32_t> heads_;  // bytes of each member's own head, 0: not known; atomic
+  mutable std::vector<uint32_t> heads_;  // size of each member's local header, 0: not known; atomic
   mutable std::mutex mutex_;
   mutable std::list<std::shared_ptr<Points>> points_;  // newest first; guarded by mutex_
 };
@@ -145,10 +147,11 @@ Status ZipArchive::read(std::span<const std::byte> bytes) {
   for (auto& [name, number] : links) {
     packed += members_[number].packed;
     if (packed > directory_.offset)
-      return corrupt("wants links that lie apart in the file, got others up to " + in_quotes(name));
+      return corrupt("expected links that do not overlap in the file, got overlapping ones up to " +
+                     in_quotes(name));
     if (contents.held_bytes() + members_[number].size > most_held(directory_.offset + directory_.length))
-      return {Code::exhausted, "wants links that fit the file, got more than " +
-                                   std::to_string(contents.held_bytes()) + " bytes of their names"};
+      return {Code::exhausted, "targets of links take more memory than the file allows: more than " +
+                                   std::to_string(contents.held_bytes()) + " bytes"};
     std::string target(members_[number].size, '\0');
     const auto count = read(number, 0, std::as_writable_bytes(std::span(target)));
     HEADRACE_TRY(count.status().before(in_quotes(name) + ": "));
@@ -164,7 +167,7 @@ Result<std::unique_ptr<OpenFile>> ZipArchive::open(uint32_t number,
   return std::unique_ptr<OpenFile>(std::make_unique<ZipMember>(std::move(self), *this, number));
 }
 
-// Its own head says where a member begins, and how long that is, once it was looked at, is kept.
+// A member's local header states where its data begins; once read, the header's length is kept.
 Result<uint64_t> ZipArchive::data_of(uint32_t number) const {
   const Kept& kept = members_[number];
   const std::atomic_ref<uint32_t> known(heads_[number]);
@@ -199,10 +202,10 @@ Result<size_t> ZipArchive::read(uint32_t number, uint64_t offset, std::span<std:
   if (kept.size > kUnpackedWhole && kept.method == zips::kDeflated)
     return read_from_point(number, offset, out);
   if (kept.size > kMostUnpacked)
-    return Status(Code::unavailable, "wants zip members in zstd of at most " +
-                                         std::to_string(kMostUnpacked >> 20) +
-                                         " MiB, for there is no place to begin inside, got " +
-                                         std::to_string(kept.size) + " bytes; `zip -0` stores");
+    return Status(Code::unavailable,
+                  "expected zip members in zstd of at most " + std::to_string(kMostUnpacked >> 20) +
+                      " MiB to read a part, because zstd has no entry points, got " +
+                      std::to_string(kept.size) + " bytes; use `zip -0` to store without compression");
   HEADRACE_ASSIGN(const BufferPtr whole,
                   unpacked_cache().get({id_, number}, kept.size, [&]() -> Result<BufferPtr> {
                     const MutableBufferPtr made = HeapBuffer::make(kept.size);
@@ -213,7 +216,7 @@ Result<size_t> ZipArchive::read(uint32_t number, uint64_t offset, std::span<std:
   return out.size();
 }
 
-// A deflated member is what lies in a gzip file between a head and a tail.
+// A deflated member is the body of a gzip file, without header and trailer.
 constexpr std::array<unsigned char, 10> kGzipHead{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
 constexpr uint64_t kGzipTail = 8;
 
@@ -231,7 +234,7 @@ Status ZipArchive::read_as_gzip(uint32_t number, uint64_t offset, std::span<std:
       count = std::min<uint64_t>(out.size(), end - offset);
       HEADRACE_TRY(read_exactly(*file_, data + offset - kGzipHead.size(), out.first(count)));
     } else {
-      if (offset - end >= kGzipTail) return corrupt("wants a deflated member to its end, it ends early");
+      if (offset - end >= kGzipTail) return corrupt("a deflated member ends early");
       count = std::min<uint64_t>(out.size(), kGzipTail - (offset - end));
       std::memcpy(out.data(), reinterpret_cast<const std::byte*>(tail) + (offset - end), count);
     }
@@ -251,12 +254,14 @@ Result<std::shared_ptr<const InflatePoints>> ZipArchive::make_points(uint32_t nu
     HEADRACE_TRY(read_as_gzip(number, at, some));
     HEADRACE_TRY(inflater.feed(some, [&](std::span<const std::byte> bytes) {
       made += bytes.size();
-      return made <= kept.size ? Status() : corrupt("wants fewer bytes in a deflated member, got more");
+      return made <= kept.size
+                 ? Status()
+                 : corrupt("a deflated member holds more bytes than its directory entry states");
     }));
   }
   HEADRACE_TRY(inflater.finish());
   if (made == kept.size) return std::make_shared<const InflatePoints>(inflater.points());
-  return corrupt("wants " + std::to_string(kept.size) + " bytes in a zip member, got " +
+  return corrupt("expected " + std::to_string(kept.size) + " bytes in a zip member, got " +
                  std::to_string(made));
 }
 

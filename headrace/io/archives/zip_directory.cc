@@ -12,21 +12,21 @@
 namespace headrace::zips {
 namespace {
 
-constexpr size_t kEnd = 22, kLocator = 20, kEntry = 46;  // bytes of records before what varies
+constexpr size_t kEnd = 22, kLocator = 20, kEntry = 46;  // sizes of records before their variable part
 constexpr uint32_t kEndMark = 0x06054b50, kLocatorMark = 0x07064b50, kWideEndMark = 0x06064b50,
                    kEntryMark = 0x02014b50, kLocalMark = 0x04034b50;
-constexpr uint32_t kWide = 0xFFFFFFFF;  // the number stands in a field of 64 bits
-constexpr uint64_t kMostRatio = 1032;   // deflate packs 258 bytes into two bits at best
+constexpr uint32_t kWide = 0xFFFFFFFF;  // the number is in a field of 64 bits
+constexpr uint64_t kMostRatio = 1032;   // deflate packs at most 258 bytes into two bits
 
-Status no_directory() { return corrupt("wants a zip file with a directory at its end, found none"); }
+Status no_directory() { return corrupt("not a complete zip file: there is no directory at its end"); }
 
 Status check_directory(const Directory& out, uint64_t end) {
   if (out.offset > end || out.length > end - out.offset)
-    return corrupt("wants a zip directory before byte " + std::to_string(end) + ", got " +
+    return corrupt("expected a zip directory before byte " + std::to_string(end) + ", got " +
                    std::to_string(out.length) + " bytes at byte " + std::to_string(out.offset));
   if (out.members > out.length / kEntry)
-    return corrupt("wants at most " + std::to_string(out.length / kEntry) +
-                   " members in so short a zip directory, got " + std::to_string(out.members));
+    return corrupt("expected at most " + std::to_string(out.length / kEntry) +
+                   " members in a zip directory of its size, got " + std::to_string(out.members));
   return {};
 }
 
@@ -40,8 +40,8 @@ std::string method_name(uint16_t method) {
   return it == names.end() ? number : number + " (" + std::string(it->second) + ")";
 }
 
-// Sizes and places of 4 GiB and more: in the extra field 1, those that did not fit, in this order. A name in
-// UTF-8 beside one that is not: with the checksum of the latter, behind a byte of a version.
+// Sizes and positions of 4 GiB and more: in extra field 1, those that did not fit, in this order. A UTF-8
+// name for one that is not: after a version byte and the checksum of the latter.
 void take_extra(Member& member, std::span<const std::byte> extra) {
   while (extra.size() >= 4) {
     const auto id = load<uint16_t>(extra);
@@ -69,7 +69,7 @@ Result<Directory> find_directory(std::span<const std::byte> tail, uint64_t file_
     if (at >= kLocator && load<uint32_t>(tail, at - kLocator) == kLocatorMark) {
       out.wide_end = load<uint64_t>(tail, at - kLocator + 8);
       if (out.wide_end == 0 || out.wide_end > file_size || file_size - out.wide_end < kWideEnd)
-        return corrupt("wants the end of a zip64 directory inside the file, got byte " +
+        return corrupt("the end of a zip64 directory must be inside the file, got byte " +
                        std::to_string(out.wide_end));
       return out;
     }
@@ -91,7 +91,7 @@ Status walk_members(std::span<const std::byte> bytes, const Directory& directory
   Member member;
   for (uint64_t i = 0; i < directory.members; ++i) {
     const auto cut = [&] {
-      return corrupt("wants entry " + std::to_string(i) + " in the zip directory at byte " +
+      return corrupt("expected entry " + std::to_string(i) + " in the zip directory at byte " +
                      std::to_string(directory.offset) + ", got something else");
     };
     if (bytes.size() < kEntry || load<uint32_t>(bytes) != kEntryMark) return cut();
@@ -106,7 +106,7 @@ Status walk_members(std::span<const std::byte> bytes, const Directory& directory
     take_extra(member, bytes.subspan(kEntry + name, extra));
     if (member.local > directory.offset || directory.offset - member.local < kLocalHead ||
         member.packed > directory.offset - member.local - kLocalHead)
-      return corrupt("wants member '" + member.name + "' before byte " + std::to_string(directory.offset) +
+      return corrupt("expected member '" + member.name + "' before byte " + std::to_string(directory.offset) +
                      ", got " + std::to_string(member.packed) + " bytes at byte " +
                      std::to_string(member.local));
     HEADRACE_TRY(take(member));
@@ -125,35 +125,36 @@ Result<std::vector<Member>> read_members(std::span<const std::byte> bytes, const
 }
 
 bool Member::is_link() const {
-  constexpr uint32_t kKind = 0170000, kLink = 0120000;  // of a mode, as Unix has it
+  constexpr uint32_t kKind = 0170000, kLink = 0120000;  // of a Unix mode
   return made_by >> 8 == 3 && (attributes >> 16 & kKind) == kLink;
 }
 
 Result<uint64_t> data_of(const Member& member, std::span<const std::byte> head, const Directory& directory) {
   if (head.size() < kLocalHead || load<uint32_t>(head) != kLocalMark)
-    return corrupt("wants the head of a zip member at byte " + std::to_string(member.local) +
+    return corrupt("expected the header of a zip member at byte " + std::to_string(member.local) +
                    ", got something else");
   const uint64_t out = member.local + kLocalHead + load<uint16_t>(head, 26) + load<uint16_t>(head, 28);
   if (out > directory.offset || member.packed > directory.offset - out)
-    return corrupt("wants a zip member before byte " + std::to_string(directory.offset) + ", got " +
+    return corrupt("expected a zip member before byte " + std::to_string(directory.offset) + ", got " +
                    std::to_string(member.packed) + " bytes at byte " + std::to_string(out));
   return out;
 }
 
 Status check_member(const Member& member) {
-  if (member.flags & kEncrypted) return {Code::unavailable, "wants a plain zip member, got an encrypted one"};
+  if (member.flags & kEncrypted) return {Code::unavailable, "encrypted zip members cannot be read"};
   if (member.is_stored()) {
     if (member.size == member.packed) return {};
   } else if (member.method == kZstd) {
     return check_unpacked_size(member.packed, member.size);
   } else if (member.method != kDeflated) {
-    return {Code::unavailable, "wants a zip member that is stored, deflated or in zstd, got " +
-                                   method_name(member.method) + "; `zip -0` stores"};
+    return {Code::unavailable, "expected a zip member that is stored, deflated or in zstd, got " +
+                                   method_name(member.method) +
+                                   "; use `zip -0` to store without compression"};
   } else if (member.size / kMostRatio <= member.packed) {
     return {};
   }
-  return corrupt("wants a zip member whose sizes fit together, got " + std::to_string(member.packed) +
-                 " bytes for " + std::to_string(member.size));
+  return corrupt("the sizes of a zip member contradict each other: " + std::to_string(member.packed) +
+                 " compressed bytes for " + std::to_string(member.size));
 }
 
 Status unpack(const Member& member, std::span<const std::byte> packed, std::span<std::byte> out) {
@@ -162,11 +163,11 @@ Status unpack(const Member& member, std::span<const std::byte> packed, std::span
   } else {
     HEADRACE_ASSIGN(const size_t made, inflate_whole(DeflateFrame::raw, packed, out));
     if (made != out.size())
-      return corrupt("wants " + std::to_string(out.size()) + " bytes in a zip member, got " +
+      return corrupt("expected " + std::to_string(out.size()) + " bytes in a zip member, got " +
                      std::to_string(made));
   }
   if (crc32_of(out) == member.crc) return {};
-  return corrupt("wants a zip member with the checksum of its directory, got another");
+  return corrupt("a zip member does not match its checksum");
 }
 
 }  // namespace headrace::zips

@@ -1,4 +1,4 @@
-// The user's cache folder is one of a test's own while this lives. One thread.
+// Sets the user's cache folder to a test's own during its lifetime. One thread.
 #pragma once
 #include <cstdlib>
 #include <string>

@@ -1,8 +1,8 @@
 // A Store that misbehaves on purpose: slow, short or failing reads, the same ones each time for the same
 // seed.
 //
-// What happens to a read depends on (path, offset, seed) and on nothing else, so a test that fails fails
-// again. Thread-safe where the store below is, and where `delay` is.
+// What happens to a read depends on (path, offset, seed) and on nothing else, so a failing test fails again.
+// Thread-safe where the wrapped store and `delay` are.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,10 +15,10 @@ namespace headrace {
 
 struct Faults {
   uint64_t seed = 0;
-  // Of a thousand reads, how many answer fewer bytes than asked, and how many (of others) an error.
+  // Out of a thousand reads, how many return fewer bytes than requested, and how many (others) fail.
   uint32_t short_reads = 0, errors = 0;
-  uint32_t failed_opens = 0;  // of a thousand paths
-  // Called before every read, outside any lock; a test waits here for what it likes, or counts. Optional.
+  uint32_t failed_opens = 0;  // out of a thousand paths
+  // Called before every read, outside any lock; a test may wait or count here. Optional.
   std::function<void(const std::string& path, uint64_t offset)> delay = {};
 };
 
@@ -29,7 +29,7 @@ class FaultyStore final : public Store {
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
     if (draw(*faults_, path, 0, 1) % 1000 < faults_->failed_opens)
-      return Status(Code::io, "cannot open '" + path + "': a fault made for a test");
+      return Status(Code::io, "cannot open '" + path + "': a fault injected by a test");
     HEADRACE_ASSIGN(std::unique_ptr<OpenFile> file, below_->open(path));
     return std::unique_ptr<OpenFile>(std::make_unique<File>(std::move(file), path, faults_));
   }
@@ -45,7 +45,7 @@ class FaultyStore final : public Store {
     Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
       if (faults_->delay) faults_->delay(path_, offset);
       const uint32_t fate = draw(*faults_, path_, offset, 0);
-      if (fate % 1000 < faults_->errors) return Status(Code::io, "cannot read: a fault made for a test");
+      if (fate % 1000 < faults_->errors) return Status(Code::io, "cannot read: a fault injected by a test");
       if (out.size() > 1 && fate % 1000 < faults_->errors + faults_->short_reads)
         out = out.first(1 + (fate / 1000) % (out.size() - 1));
       return below_->read(offset, out);

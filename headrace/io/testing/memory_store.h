@@ -1,6 +1,6 @@
 // A Store whose files are byte strings in memory: for tests and fuzz targets.
 //
-// Fill it first; after that any thread may read. Directories exist because files lie in them.
+// Fill it first; after that any thread may read. Directories exist where files are in them.
 #pragma once
 #include <algorithm>
 #include <cstring>

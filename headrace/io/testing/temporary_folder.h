@@ -1,4 +1,4 @@
-// A folder of its own for one test, gone with everything in it when the test ends.
+// A folder for one test, removed with everything in it when the test ends.
 #pragma once
 #include <cstdlib>
 #include <filesystem>
@@ -23,7 +23,7 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
   std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
-  // A file with these bytes; folders on the way are made.
+  // Writes a file with these bytes; missing folders are created.
   void write(std::string_view name, std::string_view bytes = "") const {
     const std::filesystem::path path = *this / name;
     std::filesystem::create_directories(path.parent_path());
