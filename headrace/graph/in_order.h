@@ -1,11 +1,11 @@
-// Whether elements come as they lie in the data, so that neighbours lie together: what shuffle(blocks=)
-// wants.
+// Whether elements arrive in the order of the data, so that neighbours are stored together: needed by
+// shuffle(blocks=).
 #pragma once
 #include "headrace/graph/node.h"
 
 namespace headrace {
 
-// An error that names the verb that moves them.
+// Returns an error that names the verb that moves them.
 Status check_in_order(const Node& node);
 
 }  // namespace headrace

@@ -70,13 +70,13 @@ uint64_t times(uint64_t a, uint64_t b) {
   return a == 0 || b == 0 ? 0 : a == kInfinite || b == kInfinite || a > kInfinite / b ? kInfinite : a * b;
 }
 
-// " 'mean'" for the leaf "0/mean" of a state; nothing for a state that is one leaf.
+// " 'mean'" for the leaf "0/mean" of a state; empty for a state of one leaf.
 std::string of_leaf(std::string_view name) {
   const size_t slash = name.find('/');
   return slash == std::string_view::npos ? "" : " '" + std::string(name.substr(slash + 1)) + "'";
 }
 
-// Of a user's sequence, whose items only a whole reading would tell.
+// Whether it reads a user's sequence, whose items cannot be identified without reading all of them.
 bool reads_objects(const Node& node) {
   return find_node(node, [](const Node& one) {
     const auto* read = one.as<Read>();
@@ -86,20 +86,21 @@ bool reads_objects(const Node& node) {
   });
 }
 
-// C functions are addresses: nobody can tell whether they are those of another run.
+// C functions are addresses: whether they are the same in another run cannot be checked.
 Status check_versions(const Node& below) {
   Status status;
   each_call(below, [&](const Call& call) {
     const CFunction* const function = c_function_of(*call.op);
     if (function && function->version.empty() && status.ok())
-      status =
-          invalid("cache: nobody can tell whether the C function " + function->name +
-                  " is that of another run; give it, or the cache, a version, another one when it changes");
+      status = invalid(
+          "cache: cannot tell whether the C function " + function->name +
+          " is the same in another run; set a version for it or for the cache, and change it when the "
+          "function changes");
   });
   return status;
 }
 
-// Fills in what follows from kind and inputs: schema, sizes, random access; refuses what makes no sense.
+// Derives schema, sizes and random access from kind and inputs; rejects invalid arguments.
 struct Infer {
   Node& node;
   const Node* in() const { return node.inputs.empty() ? nullptr : node.inputs[0].get(); }
@@ -142,7 +143,7 @@ struct Infer {
   }
   Status operator()(const Unique& unique) {
     HEADRACE_TRY(inherit());
-    if (unique.program.outputs.empty()) return invalid("unique: wants a key of at least one field");
+    if (unique.program.outputs.empty()) return invalid("unique: the key must have at least one field");
     border(std::nullopt);
     return {};
   }
@@ -152,16 +153,16 @@ struct Infer {
     const Schema in_schema = scan_schema(scan.initial, in()->schema);
     const size_t states = scan.initial.size();
     if (out.size() <= states)
-      return invalid("scan: the function wants a state of " + std::to_string(states) +
+      return invalid("scan: the function must return a state of " + std::to_string(states) +
                      " values and an element of at least one, got " + out.text());
     for (size_t i = 0; i < states; ++i)
       if (scan.initial[i].is_ragged() || out.specs[i].dtype != in_schema.specs[i].dtype ||
           out.specs[i].shape.rank() != in_schema.specs[i].shape.rank())
         return invalid(
             "scan: the state" + of_leaf(out.names[i]) + " begins as " + scan.initial[i].view().spec().text() +
-            ", and the function makes " + out.specs[i].text() +
-            " of it; begin with a value of that dtype and rank, or have the function return it as it "
-            "began");
+            ", but the function returns " + out.specs[i].text() +
+            "; begin with a value of that dtype and rank, or return the state with its initial dtype and "
+            "rank");
     node.schema.names.assign(out.names.begin() + static_cast<std::ptrdiff_t>(states), out.names.end());
     node.schema.specs.assign(out.specs.begin() + static_cast<std::ptrdiff_t>(states), out.specs.end());
     node.schema.structure = scan.structure;
@@ -179,11 +180,11 @@ struct Infer {
       const int64_t front = spec.shape[0];
       if (rows != kAny && front != kAny && rows != front)
         return invalid("unbatch: field '" + node.schema.names[i] + "' has " + std::to_string(front) +
-                       " rows, another field " + std::to_string(rows));
+                       " rows, but another field has " + std::to_string(rows));
       if (front != kAny) rows = front;
       spec.shape = spec.shape.without_front();
     }
-    if (!any) return invalid("unbatch: wants a field with rows, got " + in()->schema.text());
+    if (!any) return invalid("unbatch: expected a field with rows, got " + in()->schema.text());
     border(rows == kAny || !node.total ? Size() : times(*node.total, static_cast<uint64_t>(rows)));
     return {};
   }
@@ -191,34 +192,32 @@ struct Infer {
     HEADRACE_TRY(inherit());
     constexpr uint64_t kMost = uint64_t{1} << 62;
     if (shuffle.window > kMost || shuffle.blocks > kMost)
-      return invalid("shuffle: wants a window= or blocks= of at most 2^62");
+      return invalid("shuffle: window= and blocks= must be at most 2^62");
     if (shuffle.window > 0 && shuffle.blocks > 0)
       return invalid(
-          "shuffle: wants window= or blocks=, not both: one is for streams, the other for what has random "
-          "access");
+          "shuffle: expected window= or blocks=, got both: one is for streams, the other for datasets with "
+          "random access");
     if (shuffle.window > 0) {
       reordered_border();
       return {};
     }
     if (!in()->indexed || !node.total)
       return invalid(
-          "shuffle: a global shuffle wants random access and an exact length, which a filter, unbatch, "
-          "window shuffle or on_error(\"skip\") before it takes away, and so does all that depends on the "
-          "elements before (scan, unique, take_while, pack …) or has no index (from_generator); shuffle "
-          "before "
-          "it, or shuffle with window=");
+          "shuffle: a global shuffle needs random access and an exact length, which are lost after filter, "
+          "unbatch, a window shuffle, on_error(\"skip\"), verbs whose elements depend on earlier ones (scan, "
+          "unique, take_while, pack …) and from_generator; shuffle before that, or shuffle with window=");
     if (shuffle.blocks > 0) HEADRACE_TRY(check_in_order(*in()));
     if (*node.total == kInfinite)
       return invalid("shuffle: cannot permute an endless dataset; shuffle before repeat, or use window=");
-    if (*node.total > kMost) return invalid("shuffle: wants at most 2^62 elements");
+    if (*node.total > kMost) return invalid("shuffle: cannot permute more than 2^62 elements");
     return {};
   }
   Status operator()(const Shard& shard) {
     HEADRACE_TRY(inherit());
     if (shard.world < 1 || shard.rank >= shard.world)
-      return invalid("shard: wants 0 <= rank < world, got rank " + std::to_string(shard.rank) + " of " +
+      return invalid("shard: expected 0 <= rank < world, got rank " + std::to_string(shard.rank) + " of " +
                      std::to_string(shard.world));
-    if (in()->sharded) return invalid("shard: the dataset is sharded already");
+    if (in()->sharded) return invalid("shard: the dataset is already sharded");
     node.shard = shard;
     node.sharded = true;
     return {};
@@ -243,7 +242,7 @@ struct Infer {
   Status operator()(const Concatenate&) { return join(); }
   Status operator()(const Interleave& interleave) {
     if (interleave.cycle < 1 || interleave.block < 1)
-      return invalid("interleave: wants a cycle and a block of at least 1, got " +
+      return invalid("interleave: cycle and block must be at least 1, got " +
                      std::to_string(interleave.cycle) + " and " + std::to_string(interleave.block));
     HEADRACE_TRY(join());
     node.indexed = node.indexed && node.total;
@@ -258,11 +257,10 @@ struct Infer {
   Status operator()(const Batch& batch) {
     HEADRACE_TRY(inherit());
     if (batch.size > (uint64_t{1} << 31))
-      return invalid("batch: wants a size of at most 2^31, got " + std::to_string(batch.size));
-    if (batch.size < 1)
-      return invalid("batch: wants a size of at least 1, got " + std::to_string(batch.size));
+      return invalid("batch: size must be at most 2^31, got " + std::to_string(batch.size));
+    if (batch.size < 1) return invalid("batch: size must be at least 1, got " + std::to_string(batch.size));
     HEADRACE_TRY(batch_rows(batch, batch.drop_last ? static_cast<int64_t>(batch.size) : kAny));
-    // The order above batches is this rank's own.
+    // Each rank has its own order of batches.
     Size rows = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
     if (rows && *rows != kInfinite)
       rows = batch.drop_last ? *rows / batch.size : (*rows + batch.size - 1) / batch.size;
@@ -275,13 +273,12 @@ struct Infer {
     HEADRACE_TRY(check_has_fields(node));
     if (!in()->indexed)
       return invalid(
-          "cache: wants random access, which a filter, unbatch, window shuffle or on_error(\"skip\") before "
-          "it takes "
-          "away; put it before them, or write the elements to files with write()");
+          "cache: needs random access, which is lost after filter, unbatch, a window shuffle or "
+          "on_error(\"skip\"); put cache before that, or write the elements to files with write()");
     if (!cache.path.empty() && cache.version.empty() && reads_objects(*in()))
       return invalid(
-          "cache: nobody can tell whether the items of a Python sequence are those of another run; give "
-          "version=, another one for other items");
+          "cache: cannot tell whether the items of a Python sequence are the same in another run; pass "
+          "version=, and change it when the items change");
     if (!cache.path.empty() && cache.version.empty()) HEADRACE_TRY(check_versions(*in()));
     if (cache.path.empty() && !cache.memory) cache.memory = std::make_shared<MemoryCaches>();
     return {};
@@ -291,22 +288,22 @@ struct Infer {
     const std::string verb(kind_name(node.kind));
     const auto& out = group.program.schema.specs;
     if (out.size() != 1 || is_float(out[0].dtype) || is_text(out[0].dtype) || out[0].shape.rank() != 0)
-      return invalid(verb + ": wants one integer () for " + (group.by_length ? "a length" : "a key") +
-                     ", got " + group.program.schema.text());
+      return invalid(verb + ": " + (group.by_length ? "the length" : "the key") +
+                     " must be one integer scalar (), got " + group.program.schema.text());
     const auto& boundaries = group.boundaries;
     if (std::adjacent_find(boundaries.begin(), boundaries.end(), std::greater_equal<>()) != boundaries.end())
-      return invalid(verb + ": wants boundaries that increase");
+      return invalid(verb + ": boundaries must increase");
     if ((group.token_budget > 0) == !group.sizes.empty())
-      return invalid(verb + ": wants sizes of batches or a token budget, and not both");
+      return invalid(verb + ": expected batch sizes or a token budget, and not both");
     const size_t groups = boundaries.size() + 1;
     if (!group.sizes.empty() && group.sizes.size() != 1 && group.sizes.size() != groups)
-      return invalid(verb + ": wants a batch size for each of the " + std::to_string(groups) +
+      return invalid(verb + ": expected a batch size for each of the " + std::to_string(groups) +
                      " groups, or one for all, got " + std::to_string(group.sizes.size()));
     for (const uint64_t size : group.sizes)
       if (size < 1 || size > (uint64_t{1} << 31))
-        return invalid(verb + ": wants sizes from 1 to 2^31, got " + std::to_string(size));
+        return invalid(verb + ": sizes must be from 1 to 2^31, got " + std::to_string(size));
     if (group.pad_to_boundary && (!group.batch.padding || boundaries.empty()))
-      return invalid(verb + ": wants padding and boundaries to pad to the boundary");
+      return invalid(verb + ": pad_to_boundary needs padding and boundaries");
     const bool exact = group.batch.drop_last && group.sizes.size() == 1;
     HEADRACE_TRY(batch_rows(group.batch, exact ? static_cast<int64_t>(group.sizes[0]) : kAny));
     border(std::nullopt);
@@ -316,9 +313,9 @@ struct Infer {
     HEADRACE_TRY(inherit());
     if (pack.fields.empty() || pack.lengths.size() != pack.fields.size() ||
         pack.fill.size() != pack.fields.size())
-      return invalid("pack: wants at least one field, and a length and a fill for each");
+      return invalid("pack: expected at least one field, and a length and a fill for each");
     if (pack.bins < 1 || pack.bins > 65536)
-      return invalid("pack: wants 1 to 65536 bins, got " + std::to_string(pack.bins));
+      return invalid("pack: bins must be from 1 to 65536, got " + std::to_string(pack.bins));
     Schema out;
     std::string structure;
     const auto add = [&](const std::string& name, DType dtype, uint64_t length) {
@@ -333,10 +330,10 @@ struct Infer {
       const std::string& name = in()->schema.names[field];
       const TensorSpec& spec = in()->schema.specs[field];
       if (is_text(spec.dtype) || spec.shape.rank() != 1)
-        return invalid("pack: wants fields of one dimension, numbers of any length, got '" + name +
-                       "': " + spec.text() + "; name others than it with fields=");
+        return invalid("pack: fields must be numeric and one-dimensional, of any length, got '" + name +
+                       "': " + spec.text() + "; select other fields with fields=");
       if (pack.lengths[i] < 1 || pack.lengths[i] > (uint64_t{1} << 31))
-        return invalid("pack: wants lengths from 1 to 2^31, got " + std::to_string(pack.lengths[i]));
+        return invalid("pack: lengths must be from 1 to 2^31, got " + std::to_string(pack.lengths[i]));
       Schema alone = Schema::of({name}, {{spec.dtype, {kAny}}});
       HEADRACE_TRY(padded_spec({{Shape{kAny}}, {pack.fill[i]}}, alone, 0, "pack").status());
       add(name, spec.dtype, pack.lengths[i]);
@@ -353,19 +350,19 @@ struct Infer {
     if (on_error.policy == OnErrorPolicy::skip) border(std::nullopt);
     if (on_error.policy == OnErrorPolicy::replace && !in()->indexed)
       return invalid(
-          "on_error: \"replace\" wants random access; put it before filter, unbatch and window shuffle");
+          "on_error: \"replace\" needs random access; put it before filter, unbatch and window shuffle");
     return {};
   }
 
  private:
-  // What follows has no random access; a shard before it has dealt the inputs.
+  // No random access from here on; a shard before it has assigned the inputs to ranks.
   void border(Size total) {
     if (node.shard && total) total = std::nullopt;
     node.total = total;
     node.shard.reset();
     node.indexed = false;
   }
-  // A border after which there are as many elements as before it.
+  // A border with as many elements after it as before it.
   void reordered_border() {
     const Size size = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
     node.shard.reset();
@@ -374,15 +371,15 @@ struct Infer {
   Status check_predicate(const Program& predicate) const {
     const auto& out = predicate.schema.specs;
     if (out.size() == 1 && out[0].dtype == DType::boolean && out[0].shape.rank() == 0) return {};
-    return invalid(std::string(kind_name(node.kind)) + ": the predicate wants one bool (), got " +
-                   predicate.schema.text());
+    return invalid(std::string(kind_name(node.kind)) +
+                   ": the predicate must return one bool scalar (), got " + predicate.schema.text());
   }
   // Elements become rows.
   Status batch_rows(const Batch& batch, int64_t rows) {
     const std::string verb(kind_name(node.kind));
     HEADRACE_TRY(check_has_fields(node));
     if (batch.padding && batch.padding->shapes.size() != node.schema.size())
-      return invalid(verb + ": wants a shape for each of " + node.schema.text());
+      return invalid(verb + ": expected a shape for each of " + node.schema.text());
     for (size_t f = 0; f < node.schema.size(); ++f) {
       TensorSpec& spec = node.schema.specs[f];
       if (spec.shape.rank() == kMaxRank) return invalid(verb + ": rank would exceed 8");
@@ -393,7 +390,7 @@ struct Infer {
     }
     return {};
   }
-  // Several datasets of the same fields.
+  // Several datasets with the same fields.
   Status join() {
     HEADRACE_TRY(unite(node, node.inputs.size()));
     Size total = 0;
@@ -428,7 +425,7 @@ Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string ma
 
 Result<Program> add_engine_field(const NodePtr& node, int field, std::string_view name) {
   if (node->schema.find(name) >= 0)
-    return invalid("the sample has a field '" + std::string(name) + "' already; give another name");
+    return invalid("the sample already has a field '" + std::string(name) + "'; pass another name");
   ProgramBuilder builder(node->schema, "");
   std::vector<std::string> names = node->schema.names;
   std::vector<int> values;

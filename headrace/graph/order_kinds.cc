@@ -25,18 +25,18 @@ Status widen(const Node& node, const std::string& name, TensorSpec& mine, const 
 
 Status refuse_shard(const Node& node, const Node& input) {
   if (!input.sharded) return {};
-  return invalid(verb(node) + ": shard stands in one branch; put it after " + verb(node));
+  return invalid(verb(node) + ": shard is inside one branch; put it after " + verb(node));
 }
 
-// The numbers beside the data, as T; `from` says of what the node was made.
+// The numbers of the side input, as T.
 template <class T> Result<std::vector<T>> numbers(const Node& node, DType dtype, std::string_view what) {
   const Node& input = *node.inputs.back();
   const auto* read = input.as<Read>();
   const bool fits = read && read->source->resident() && input.schema.size() == 1 &&
                     input.schema.specs[0] == TensorSpec{dtype, {}};
   if (!fits)
-    return invalid(verb(node) + ": wants " + std::string(what) + " in memory, one " +
-                   TensorSpec{dtype, {}}.text() + " each, got {" + input.schema.text() + "}");
+    return invalid(verb(node) + ": expected " + std::string(what) + " in memory, each one " +
+                   TensorSpec{dtype, {}}.text() + ", got {" + input.schema.text() + "}");
   HEADRACE_ASSIGN(Step<BlockPtr> step, read->source->open(0)->advance({}));
   const uint64_t size = read->source->size();
   std::vector<T> out(size);
@@ -50,8 +50,8 @@ template <class T> Result<std::vector<T>> numbers(const Node& node, DType dtype,
 
 Status check_numbers(const Node& node, size_t least) {
   if (node.inputs.size() >= least) return {};
-  return invalid(verb(node) + ": wants at least " + std::to_string(least) +
-                 " inputs, the last of numbers, got " + std::to_string(node.inputs.size()));
+  return invalid(verb(node) + ": expected at least " + std::to_string(least) +
+                 " inputs, the last one of numbers, got " + std::to_string(node.inputs.size()));
 }
 
 const Source* source_of_numbers(const Node& node) {
@@ -72,7 +72,7 @@ std::optional<std::vector<uint64_t>> sizes_of(const Node& node, size_t count) {
 Status check_weights_count(const Mix& mix, size_t inputs) {
   for (const MixWeights& step : mix.schedule)
     if (step.weights.size() != inputs)
-      return invalid("mix: wants a weight for each of the " + std::to_string(inputs) + " datasets, got " +
+      return invalid("mix: expected a weight for each of the " + std::to_string(inputs) + " datasets, got " +
                      std::to_string(step.weights.size()));
   return {};
 }
@@ -81,19 +81,20 @@ bool order_varies(const Node& node) {
   return find_node(node, [](const Node& one) { return one.as<Shuffle>() || one.as<Draw>(); });
 }
 
-// For numbers that belong to elements by position: as many as there are, in an order that stays.
+// For numbers that belong to elements by position: one per element, in an order that does not change.
 Status check_fixed_order(const Node& node, const std::string& what, uint64_t count) {
   const Node& data = *node.input();
   if (!data.indexed || !data.total || *data.total == kInfinite)
-    return invalid(verb(node) +
-                   ": wants random access and an exact length, which a filter, unbatch, window shuffle, "
-                   "on_error(\"skip\") or endless repeat before it takes away");
+    return invalid(
+        verb(node) +
+        ": needs random access and an exact length, which are lost after filter, unbatch, a window "
+        "shuffle, on_error(\"skip\") or an endless repeat");
   if (order_varies(data))
     return invalid(verb(node) + ": " + what +
-                   " belong to elements by position, which a shuffle or sample before it changes every "
-                   "epoch; put it before them");
+                   " belong to elements by position, which a shuffle or sample before " + verb(node) +
+                   " changes every epoch; put " + verb(node) + " first");
   if (count != *data.total)
-    return invalid(verb(node) + ": wants " + what + " for " + std::to_string(*data.total) +
+    return invalid(verb(node) + ": expected " + what + " for " + std::to_string(*data.total) +
                    " elements, got " + std::to_string(count));
   return {};
 }
@@ -108,7 +109,7 @@ Status inherit(Node& node) {
   return {};
 }
 
-// The nest of the inputs with the nests of their fields in place of each, ordinals counted on.
+// The nested structure of the inputs, each replaced by the structure of its fields with ordinals counted on.
 Result<Value> nested(const Value& nest, const std::string& path, const Node& node, Schema& out,
                      int64_t& seen) {
   const auto below = [&](const std::string& name) { return path.empty() ? name : path + "/" + name; };
@@ -130,7 +131,7 @@ Result<Value> nested(const Value& nest, const std::string& path, const Node& nod
   }
   const int64_t input = nest.integer() ? *nest.integer() : -1;
   if (input != seen || input >= static_cast<int64_t>(node.inputs.size()))
-    return invalid("zip: wants a structure that names each input once and in order, got " + nest.dump());
+    return invalid("zip: the structure must name each input once and in order, got " + nest.dump());
   ++seen;
   const Schema& schema = node.inputs[static_cast<size_t>(input)]->schema;
   const auto first = static_cast<int64_t>(out.size());
@@ -157,15 +158,15 @@ Result<Value> nested(const Value& nest, const std::string& path, const Node& nod
 }  // namespace
 
 Status unite(Node& node, size_t count) {
-  if (count == 0) return invalid(verb(node) + ": wants at least one dataset");
+  if (count == 0) return invalid(verb(node) + ": expected at least one dataset");
   const Node& first = *node.inputs[0];
   node.schema = first.schema;
   for (size_t k = 0; k < count; ++k) {
     const Node& input = *node.inputs[k];
     HEADRACE_TRY(refuse_shard(node, input));
     if (input.schema.names != node.schema.names || input.schema.structure != node.schema.structure)
-      return invalid(verb(node) + ": wants datasets of the same fields, got " + node.schema.text() + " and " +
-                     input.schema.text());
+      return invalid(verb(node) + ": expected datasets with the same fields, got " + node.schema.text() +
+                     " and " + input.schema.text());
     for (size_t i = 0; i < node.schema.size(); ++i)
       HEADRACE_TRY(widen(node, node.schema.names[i], node.schema.specs[i], input.schema.specs[i]));
     node.indexed = node.indexed && input.indexed;
@@ -174,9 +175,9 @@ Status unite(Node& node, size_t count) {
 }
 
 Status infer(Node& node, Zip& zip) {
-  if (node.inputs.empty()) return invalid("zip: wants at least one dataset");
+  if (node.inputs.empty()) return invalid("zip: expected at least one dataset");
   if (zip.ids >= node.inputs.size())
-    return invalid("zip: wants ids of one of the " + std::to_string(node.inputs.size()) + " inputs, got " +
+    return invalid("zip: ids must name one of the " + std::to_string(node.inputs.size()) + " inputs, got " +
                    std::to_string(zip.ids));
   bool known = true, empty = false;
   uint64_t total = kInfinite;
@@ -192,7 +193,7 @@ Status infer(Node& node, Zip& zip) {
   int64_t seen = 0;
   HEADRACE_ASSIGN(const Value made, nested(nest, "", node, node.schema, seen));
   if (seen != static_cast<int64_t>(node.inputs.size()))
-    return invalid("zip: wants a structure that names each of the " + std::to_string(node.inputs.size()) +
+    return invalid("zip: the structure must name each of the " + std::to_string(node.inputs.size()) +
                    " inputs once, got " + zip.structure);
   node.schema.structure = made.dump();
   return {};
@@ -205,7 +206,7 @@ Status infer(Node& node, Mix& mix) {
   if (sizes && mix.stop == MixStop::cycle)
     for (size_t i = 0; i < sizes->size(); ++i)
       if ((*sizes)[i] == 0)
-        return invalid("mix: dataset " + std::to_string(i) + " is empty and cannot begin again");
+        return invalid("mix: dataset " + std::to_string(i) + " is empty and cannot be repeated");
   const bool as_before = mix.order && sizes && mix.sizes == *sizes;  // the same order over other inputs
   if (!as_before) {
     HEADRACE_ASSIGN(Mixture made, Mixture::make(mix.schedule, mix.seed));
@@ -241,24 +242,25 @@ uint64_t windows_of(const Window& window, uint64_t rows) {
 
 Status check_has_fields(const Node& node) {
   if (node.inputs[0]->schema.size() > 0) return {};
-  return invalid(std::string(kind_name(node.kind)) + ": wants elements with at least one field, got none");
+  return invalid(std::string(kind_name(node.kind)) + ": expected elements with at least one field, got none");
 }
 
 Status infer(Node& node, Window& window) {
   if (node.inputs.size() != 1)
-    return invalid("window: wants one input, got " + std::to_string(node.inputs.size()));
+    return invalid("window: expected one input, got " + std::to_string(node.inputs.size()));
   HEADRACE_TRY(inherit(node));
   HEADRACE_TRY(check_has_fields(node));
   constexpr uint64_t kMost = uint64_t{1} << 31;
   for (const auto& [name, value] :
        {std::pair{"size", window.size}, {"shift", window.shift}, {"stride", window.stride}})
     if (value < 1 || value > kMost)
-      return invalid("window: wants a " + std::string(name) + " of 1 to 2^31, got " + std::to_string(value));
+      return invalid("window: " + std::string(name) + " must be from 1 to 2^31, got " +
+                     std::to_string(value));
   for (TensorSpec& spec : node.schema.specs) {
     if (spec.shape.rank() == kMaxRank) return invalid("window: rank would exceed 8");
     spec.shape = spec.shape.with_front(window.drop_last ? static_cast<int64_t>(window.size) : kAny);
   }
-  // The order above windows is this rank's own, as above batches.
+  // Each rank has its own order of windows, as of batches.
   const Size rows = node.shard && node.total ? Size(shard_size(*node.shard, *node.total)) : node.total;
   node.total = rows ? Size(windows_of(window, *rows)) : Size();
   node.shard.reset();
@@ -284,8 +286,8 @@ Status infer(Node& node, Draw& draw) {
   const auto drawable =
       static_cast<uint64_t>(std::ranges::count_if(*draw.weights, [](double weight) { return weight > 0; }));
   if (draw.count.value_or(0) > drawable)
-    return invalid("sample: wants at most " + std::to_string(drawable) +
-                   " elements without replacement, as many as have a weight above 0, got num " +
+    return invalid("sample: num must be at most " + std::to_string(drawable) +
+                   " without replacement, the number of elements with a weight above 0, got " +
                    std::to_string(*draw.count));
   node.total = draw.count.value_or(drawable);
   return {};
@@ -299,7 +301,7 @@ Status infer(Node& node, SortBy& sort) {
     HEADRACE_ASSIGN(const std::vector<double> keys, numbers<double>(node, DType::f64, "keys"));
     for (size_t i = 0; i < keys.size(); ++i)
       if (keys[i] != keys[i])
-        return invalid("sort_by: wants keys that are numbers, got nan at " + std::to_string(i));
+        return invalid("sort_by: keys must be numbers, got nan at " + std::to_string(i));
     std::vector<uint64_t> order(keys.size());
     std::iota(order.begin(), order.end(), uint64_t{0});
     std::ranges::stable_sort(order, [&](uint64_t a, uint64_t b) {

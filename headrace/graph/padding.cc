@@ -11,36 +11,36 @@ Result<Number> number_from(const Value& value, std::string_view what) {
   Number number;
   if (const bool* flag = value.boolean()) return Number{true, *flag ? 1 : 0, *flag ? 1.0 : 0.0};
   if (Codec<Number>::in(value, number)) return number;
-  return invalid(std::string(what) + ": fill wants a number, got " + value.dump());
+  return invalid(std::string(what) + ": fill must be a number, got " + value.dump());
 }
 
 Result<Shape> shape_from(const Value& value, const std::string& what) {
   if (!value.list() || value.list()->size() > kMaxRank)
-    return invalid(what + " wants a list of at most 8 dimensions, got " + value.dump());
+    return invalid(what + " must be a list of at most 8 dimensions, got " + value.dump());
   std::vector<int64_t> dims;
   for (const Value& dim : *value.list()) {
     if (!dim.is_null() && (!dim.integer() || *dim.integer() < 0))
-      return invalid(what + " wants numbers of at least 0, or None, got " + value.dump());
+      return invalid(what + " must contain numbers of at least 0, or None, got " + value.dump());
     dims.push_back(dim.is_null() ? kAny : *dim.integer());
   }
   return Shape(std::span<const int64_t>(dims));
 }
 
-// Calls set(field, value) for what stands at each field of an object, or at each place of a list.
+// Calls set(field, value) for each member of an object, or for each item of a list.
 template <class F>
 Status each_field(const Value& given, const Schema& rows, const std::string& what, F&& set) {
   if (const Value::List* list = given.list()) {
     if (list->size() != rows.size())
-      return invalid(what + " wants " + std::to_string(rows.size()) + " items, one a field, got " +
+      return invalid(what + " must have " + std::to_string(rows.size()) + " items, one per field, got " +
                      std::to_string(list->size()));
     for (size_t f = 0; f < list->size(); ++f) HEADRACE_TRY(set(f, (*list)[f]));
     return {};
   }
   const Value::Object* fields = given.object();
-  if (!fields) return invalid(what + " wants a dict of field to value, got " + given.dump());
+  if (!fields) return invalid(what + " must be a dict from field to value, got " + given.dump());
   for (const auto& [name, value] : *fields) {
     const int f = rows.find(name);
-    if (f < 0) return invalid(what + ": no field '" + name + "'; there are " + rows.text());
+    if (f < 0) return invalid(what + ": no field '" + name + "'; the fields are " + rows.text());
     HEADRACE_TRY(set(static_cast<size_t>(f), value));
   }
   return {};

@@ -13,7 +13,7 @@ bool Call::operator==(const Call& other) const {
 
 namespace {
 
-// Whether the operator would take one row of what it refuses: the fields are those of a batch.
+// Whether the operator would accept one row of the inputs it rejects: the fields are those of a batch.
 bool takes_rows_of(const AnyOp& op, std::span<const TensorSpec> inputs) {
   std::vector<TensorSpec> rows(inputs.begin(), inputs.end());
   bool batched = false;
@@ -25,7 +25,7 @@ bool takes_rows_of(const AnyOp& op, std::span<const TensorSpec> inputs) {
   return batched && op.infer(rows).ok();
 }
 
-// What those forget most who wonder why an operator refuses their field.
+// A hint at the most frequent reasons why an operator rejects a field.
 std::string_view hint_for(const AnyOp& op, std::span<const TensorSpec> inputs) {
   if (takes_rows_of(op, inputs)) return "; these are the rows of a batch: map before batch, or after unbatch";
   const bool encoded = std::any_of(inputs.begin(), inputs.end(), [](const TensorSpec& spec) {
@@ -78,7 +78,7 @@ Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& p
   auto values = add_checked(op, params, inputs, bound);
   if (values.ok() || made_at_.empty()) return values;
   const std::string at = " (" + made_at_ + ")";
-  if (values.status().text().ends_with(at)) return values;  // what add_op() answered
+  if (values.status().text().ends_with(at)) return values;  // added by add_op()
   return values.status().after(at);
 }
 
@@ -99,9 +99,9 @@ Result<std::vector<int>> ProgramBuilder::add_checked(std::string_view op, const 
   }
   HEADRACE_ASSIGN(OpPtr made, make_op(op, params, names));
   if (!info->variadic && inputs.size() != info->inputs.size())
-    return invalid(info->name + ": wants " + std::to_string(info->inputs.size()) + " inputs, got " +
+    return invalid(info->name + ": expected " + std::to_string(info->inputs.size()) + " inputs, got " +
                    std::to_string(inputs.size()));
-  if (info->variadic && inputs.empty()) return invalid(info->name + ": wants at least one input");
+  if (info->variadic && inputs.empty()) return invalid(info->name + ": expected at least one input");
   return add_op(std::move(made), values);
 }
 
@@ -149,7 +149,7 @@ Result<Program> ProgramBuilder::finish(std::vector<std::string> names, std::vect
 
 namespace {
 
-// `program` with its values renumbered by `value_of`, appended to `out`.
+// Appends `program` to `out`, with its values renumbered by `value_of`.
 void append_steps(Program& out, const Program& program, std::vector<int>& value_of) {
   for (const Call& step : program.steps) {
     Call copy = step;
@@ -178,7 +178,7 @@ bool may_wait(const Call& call) { return call.op->phase() == Phase::python || c_
 Program compose(const Program& first, const Program& second) {
   Program out;
   out.input_fields = first.input_fields;
-  // Fields the engine adds may be new inputs of the second program.
+  // Engine fields may be new inputs of the second program.
   for (int field : second.input_fields)
     if (field < 0 &&
         std::find(out.input_fields.begin(), out.input_fields.end(), field) == out.input_fields.end())

@@ -1,10 +1,10 @@
-// All nodes of a plan, for who looks for something in it.
+// Traversal and search over the nodes of a plan.
 #pragma once
 #include "headrace/graph/node.h"
 
 namespace headrace {
 
-// Inputs before who stands on them.
+// Inputs before the nodes that use them.
 template <class F> void each_node(const Node& node, const F& f) {
   for (const NodePtr& input : node.inputs) each_node(*input, f);
   f(node);
@@ -17,7 +17,7 @@ template <class F> void each_call(const Node& node, const F& f) {
   });
 }
 
-// The first that is wanted, from the top down; null when none is.
+// The first node for which is_wanted is true, from the top down; null when there is none.
 template <class F> const Node* find_node(const Node& node, const F& is_wanted) {
   if (is_wanted(node)) return &node;
   for (const NodePtr& input : node.inputs)
@@ -30,7 +30,8 @@ inline const Shard* find_shard(const Node& node) {
   return found ? found->as<Shard>() : nullptr;
 }
 
-// The same verb over other data, and what stands beside it: numbers, other datasets. Null where it cannot be.
+// The same verb with its first input replaced; other inputs (side inputs, other datasets) stay. Null where
+// that is not possible.
 inline NodePtr with_data(const Node& node, const NodePtr& data) {
   if (!data) return nullptr;
   std::vector<NodePtr> inputs = node.inputs;

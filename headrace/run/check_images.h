@@ -1,11 +1,11 @@
-// For copying encoded images and finding the broken ones on the way.
+// For copying encoded images while finding broken ones.
 #pragma once
 #include "headrace/graph/node.h"
 
 namespace headrace {
 
-// The same samples; one fails whose image does not decode. Every field of bytes is looked at: those that hold
-// no image of a known kind fail too.
+// The same samples; a sample fails if its image does not decode. Every field of bytes is checked: one that is
+// not an image of a known format fails, too.
 Result<NodePtr> with_checked_images(const NodePtr& data);
 
 }  // namespace headrace

@@ -37,12 +37,12 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
                                                  std::shared_ptr<Store> store) {
   if (!plan->indexed)
     return invalid(
-        "this dataset has no random access: a filter, unbatch, window shuffle or on_error(\"skip\") stands "
-        "in it");
+        "this dataset has no random access: it contains a filter, unbatch, window shuffle or "
+        "on_error(\"skip\")");
   auto pool = Pool::make(memory_budget == 0 ? default_memory_budget() : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
   HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, seed, {}, true, std::move(fetcher)));
-  if (!pipeline.level) return invalid("shard: steps= has no random access");
+  if (!pipeline.level) return invalid("shard: a dataset with steps= has no random access");
   auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);
   HEADRACE_TRY(out->prepare());
   return std::unique_ptr<Elements>(std::move(out));

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostFoundBytes = size_t{256} << 20;  // held before they are saved
 
-// encoded image -> whether it has points.
+// encoded image -> whether it has entropy points.
 class FindPoints final : public AnyOp {
  public:
   FindPoints(std::shared_ptr<PointIndex> index, int64_t step) : index_(std::move(index)), step_(step) {}
@@ -48,7 +48,7 @@ class FindPoints final : public AnyOp {
 
 bool may_hold_images(const TensorSpec& spec) { return spec.dtype == DType::bytes && spec.shape.rank() == 1; }
 
-// Looks at every field of encoded images; a bool for each.
+// Examines every field of encoded images; returns a bool for each.
 Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& index, int64_t step) {
   ProgramBuilder builder(data->schema, "index");
   std::vector<int> inputs, found;  // fields first: each shifts the values of operators
@@ -68,8 +68,8 @@ Result<NodePtr> finding(const NodePtr& data, const std::shared_ptr<PointIndex>& 
   return make_node(OnError{OnErrorPolicy::skip}, {map});
 }
 
-// Containers keep where their records lie in the user's cache folder when they are opened; now beside too,
-// where that is asked for. `kept`: of each sidecar.
+// Opening a container saves the index of its records in the user's cache folder; this also saves it next to
+// the data if requested. `kept` is called for each sidecar.
 Status keep_records(const Node& node, Store& store, const IndexingOptions& options) {
   for (const NodePtr& input : node.inputs) HEADRACE_TRY(keep_records(*input, store, options));
   const auto* read = node.as<Read>();
@@ -77,7 +77,7 @@ Status keep_records(const Node& node, Store& store, const IndexingOptions& optio
   return open_described(store, read->source->describe(), options).status();
 }
 
-// The sidecars of files, which are kept by several threads.
+// The sidecars of files, which several threads save.
 class KeptFiles {
  public:
   IndexingOptions options(bool beside) {
@@ -117,23 +117,24 @@ uint64_t count_in(const Value& report, std::string_view name) {
 Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& options,
                                    const std::shared_ptr<Store>& store) {
   if (options.step < 0 || options.step > kMostStep)
-    return invalid("index: wants a step of 0 to " + std::to_string(kMostStep) + ", got " +
+    return invalid("index: step must be from 0 to " + std::to_string(kMostStep) + ", got " +
                    std::to_string(options.step));
   if (!data->size || *data->size == kInfinite)
-    return invalid("index: wants data of a known length, so before filter, repeat() and on_error('skip')");
+    return invalid(
+        "index: expected data of known length; index it before filter, repeat() and on_error('skip')");
   const bool has_images = std::ranges::any_of(data->schema.specs, may_hold_images);
   if (!has_images && !reads_files(*data))
-    return invalid("index: wants a field of encoded images, got {" + data->schema.text() + "}");
+    return invalid("index: expected a field of encoded images, got {" + data->schema.text() + "}");
   KeptFiles kept;
   if (options.beside || !has_images) HEADRACE_TRY(keep_records(*data, *store, kept.options(options.beside)));
   IndexedPoints out;
-  if (!has_images) {  // where records lie was all there is to find
+  if (!has_images) {  // only the positions of records were to be found
     out.samples = *data->size;
     kept.tell(out);
     return out;
   }
   auto index = open_points(*data, {.prefer = PointIndex::Prefer::found, .beside = options.beside});
-  if (index->path().empty()) return Status(Code::io, "index: wants a cache folder, $XDG_CACHE_HOME or $HOME");
+  if (index->path().empty()) return Status(Code::io, "index: no cache folder; set $XDG_CACHE_HOME or $HOME");
   HEADRACE_ASSIGN(const NodePtr plan, finding(data, index, options.step));
   LoaderOptions loading;
   if (options.workers > 0) loading.workers = options.workers;

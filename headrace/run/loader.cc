@@ -12,11 +12,11 @@
 #include "headrace/run/cache/auto_cache.h"
 #include "headrace/run/engine/crew.h"
 #include "headrace/run/engine/simulated_crew.h"
+#include "headrace/run/explained.h"
 #include "headrace/run/loader_settings.h"
 #include "headrace/run/lower/pipeline.h"
 #include "headrace/run/measure/machine.h"
 #include "headrace/run/point_saver.h"
-#include "headrace/run/report/explained.h"
 #include "headrace/run/report/report.h"
 #include "headrace/run/report/watch.h"
 #include "headrace/run/row_paths/level_body.h"
@@ -28,11 +28,11 @@ namespace headrace {
 namespace {
 
 constexpr size_t kMostPointMemory = size_t{64} << 20;
-constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that whoever stops a run waits at most
+constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that stopping a run takes at most
 
-// Two mutexes. `control_` is held by whoever begins, stops, saves or reports; never while somebody waits for
-// data, or for the crew to come to an end: functions of the pipeline may call these, too. `counts_` is what a
-// consumer that comes back from waiting takes to count its element; whoever stops the run waits for that.
+// Two mutexes. `control_` is held while beginning, stopping, saving or reporting; never while waiting for
+// data or for the crew to end, because functions of the pipeline may call these methods, too. `counts_` is
+// taken by a consumer that returns from waiting, to count its element; stopping the run waits for that.
 // Order: control_, then counts_.
 class LoaderImpl final : public Loader {
  public:
@@ -154,25 +154,25 @@ class LoaderImpl final : public Loader {
   Team team_;
   Steer steer_;
 
-  mutable std::mutex control_;  // guards the next ones
+  mutable std::mutex control_;  // guards the next members
   Watch watch_;
-  std::shared_ptr<Crew> crew_;            // exists while an iteration is under way
-  std::shared_ptr<Crew> leaving_;         // was asked to stop, and may still be at work; not beside another
-  bool is_waited_for_ = false;            // that one, by somebody
-  bool ends_within_ = false;              // it was asked from within: for consumers that is an end
-  std::condition_variable left_;          // there is no such crew any more
+  std::shared_ptr<Crew> crew_;            // exists during an iteration
+  std::shared_ptr<Crew> leaving_;         // was asked to stop, and may still be working; then crew_ is null
+  bool is_waited_for_ = false;            // a thread waits for leaving_
+  bool ends_within_ = false;              // leaving_ was asked from within: for consumers that is an end
+  std::condition_variable left_;          // notified when leaving_ has ended
   IterationState next_;                   // where the next begin() begins
-  IterationState began_;                  // where the iteration under way began
-  Cursor fresh_;                          // the cursor of an epoch's beginning
+  IterationState began_;                  // where the current iteration began
+  Cursor fresh_;                          // the cursor at the beginning of an epoch
   std::optional<IterationState> paused_;  // where the last iteration stopped
   bool over_ = false;                     // the iteration has ended or was stopped
   Status failure_;
   uint64_t started_ns_ = 0;
   PointSaver saver_;
 
-  mutable std::mutex counts_;  // guards the next ones
+  mutable std::mutex counts_;  // guards the next members
   std::condition_variable counted_;
-  size_t consumers_ = 0;  // who took the crew and has not counted yet
+  size_t consumers_ = 0;  // consumers that took the crew and have not counted yet
   RunTotals totals_;
 };
 
@@ -180,15 +180,16 @@ Status LoaderImpl::check_outside_locked() const {
   const Crew* const crew = crew_ ? crew_.get() : leaving_.get();
   if (!crew || !crew->is_within()) return {};
   return invalid(
-      "whoever is called by a pipeline, a function of it or a signal handler, may close its loader, but not "
-      "begin or go on with an iteration of it: it would wait for itself");
+      "a function of a pipeline, or a signal handler that runs during one, may close the pipeline's loader, "
+      "but "
+      "not begin or continue an iteration of it: it would wait for itself");
 }
 
 Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   HEADRACE_TRY(check_outside_locked());
   if (pause(control)) saver_.start();
   began_ = next_;
-  // Another world may leave this rank nothing of the epoch: as good as finished.
+  // With another world size nothing of the epoch may be left for this rank: the same as finished.
   const bool nothing_left =
       elastic() && began_.consumed > 0 && is_finished(pipeline_.elastic, began_.consumed);
   if (began_.finished || nothing_left) began_ = {.epoch = began_.epoch + 1};
@@ -204,7 +205,7 @@ Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   fresh_ = executor_.handed().cursor;
   const Cursor cursor = cursor_of(began_, fresh_, pipeline_);
   if (!cursor.empty() && !executor_.restore(cursor))
-    return invalid("state: its cursor does not fit this plan");
+    return invalid("state: the cursor does not fit this plan");
   started_ns_ = clock();
   start_crew();
   return {};
@@ -223,8 +224,8 @@ void LoaderImpl::start_crew() {
   crew_ = crew(executor_, team_, steer_, watch_.begin(started_ns_));
 }
 
-// No iteration is under way when it returns; whether one was. Who is asked for that by the crew itself, from
-// within, does not wait: that crew leaves when he has come back.
+// Ends the current iteration; returns whether there was one. When called from within the crew it does not
+// wait: the crew ends after the calling function has returned.
 bool LoaderImpl::pause(std::unique_lock<std::mutex>& control, bool without_last) {
   saver_.give_up_after(0);
   if (without_last && !crew_ && paused_ && over_) paused_ = here(true);
@@ -247,7 +248,7 @@ bool LoaderImpl::pause(std::unique_lock<std::mutex>& control, bool without_last)
   return was_under_way;
 }
 
-// Lets go of the mutex meanwhile. REQUIRES: somebody leaves, and it is not this thread.
+// Releases the mutex while waiting. REQUIRES: leaving_ is set, and this thread does not work for it.
 void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
   const std::shared_ptr<Crew> crew = leaving_;
   if (std::exchange(is_waited_for_, true)) return left_.wait(control, [&] { return leaving_ != crew; });
@@ -264,12 +265,12 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
   left_.notify_all();
 }
 
-// Where the iteration under way stands: what was handed out counts, what was read ahead does not.
+// The position of the current iteration: elements handed out count, elements read ahead do not.
 IterationState LoaderImpl::here(bool without_last) const {
   auto [delivered, finished, cursor] = executor_.handed(without_last);
   IterationState out{.epoch = began_.epoch, .elastic = elastic()};
   out.finished = finished;
-  const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, dropped
+  const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, with even="drop"
   const uint64_t before = began_.consumed + began_.delivered;
   if (!finished && delivered == 0 && before == 0 && !nothing_here) return {.epoch = began_.epoch};
   if (elastic()) {
@@ -290,7 +291,7 @@ Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
   std::unique_lock control(control_);
   HEADRACE_TRY(check_outside_locked());
   if (!failure_.ok()) return failure_;
-  const bool leaves = leaving_ && ends_within_;  // then whoever asked for that may still fail
+  const bool leaves = leaving_ && ends_within_;  // then the function that asked for that may still fail
   if (!crew_ && !leaves) {
     if (over_) return std::shared_ptr<Crew>();  // begin() starts the next epoch
     HEADRACE_TRY(begin_locked(control));
@@ -309,7 +310,7 @@ void LoaderImpl::count(Pull pulled, const Sample& element) {
   totals_.samples += rows ? static_cast<uint64_t>(element.fields[0].shape[0]) : 1;
 }
 
-// Nothing when the deadline came first.
+// Empty at a timeout.
 Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint64_t> milliseconds) {
   HEADRACE_ASSIGN(const std::shared_ptr<Crew> crew, join_consumers());
   if (!crew) return end_by(milliseconds);
@@ -325,20 +326,20 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
   bool ends_within = false;
   {
     std::unique_lock control(control_);
-    if (crew_ == crew) {  // else somebody has stopped this iteration meanwhile
+    if (crew_ == crew) {  // otherwise another thread has stopped this iteration
       if (!was_stopped) failure_ = failure;
       pause(control);
       if (pulled == Pull::end) saver_.start();
     } else if (!crew_ && ends_within_) {
       ends_within = was_stopped;
-      if (leaving_) wait_for_leaving(control);  // nobody works any more
+      if (leaving_) wait_for_leaving(control);  // until all work has ended
     }
   }
   if (pulled == Pull::end || ends_within) return end_by(milliseconds);
   return was_stopped ? stopped_by_another(milliseconds) : failure;
 }
 
-// To one who waited while another consumer of the same iteration came to its end, or to a failure.
+// The result for a consumer that waited while another one of the same iteration reached the end or an error.
 Result<std::optional<bool>> LoaderImpl::stopped_by_another(std::optional<uint64_t> milliseconds) {
   {
     std::lock_guard lock(control_);
@@ -348,13 +349,13 @@ Result<std::optional<bool>> LoaderImpl::stopped_by_another(std::optional<uint64_
   return end_by(milliseconds);
 }
 
-// While the iteration goes on: under repeat its end may never come.
+// During the iteration: under an endless repeat it never ends.
 void LoaderImpl::save_points_of(const std::shared_ptr<Crew>& crew) {
   std::lock_guard lock(control_);
   if (crew_ == crew) saver_.start();
 }
 
-// The end of an iteration; nothing when the deadline came first.
+// The end of an iteration; empty at a timeout.
 Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseconds) {
   std::shared_ptr<const PointSaver::Save> saving;
   {
@@ -431,7 +432,7 @@ Status check_rewrite_names(const std::set<std::string>& names) {
   for (const std::string& name : names) {
     bool found = name == "all" || name == "write_into_slot";
     for (const Rewrite& r : rewrites()) found = found || r.name == name;
-    if (!found) return invalid("options: no rewrite '" + name + "'; there are " + known);
+    if (!found) return invalid("options: no rewrite '" + name + "'; the rewrites are " + known);
   }
   return {};
 }
@@ -439,7 +440,7 @@ Status check_rewrite_names(const std::set<std::string>& names) {
 Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options,
                                              std::shared_ptr<Store> store) {
   HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
-  if (!options.trace.empty())  // it is written when the run is over: too late to hear that it cannot be
+  if (!options.trace.empty())  // it is written after the run: check now that it can be
     HEADRACE_TRY(NewFile::make(options.trace).status().before("trace: "));
   HEADRACE_TRY(check_threads(options));
   const LoaderOptions given = options;
@@ -453,7 +454,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   HEADRACE_ASSIGN(Pipeline pipeline,
                   lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
                         options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
-                        2 * options.io / options.ready + 1,  // while some wait to be taken, others are read
+                        2 * options.io / options.ready + 1,  // some wait to be taken while others are read
                         caching.get(), options.keep_failures));
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))

@@ -1,13 +1,14 @@
 // A Loader runs a plan: epochs, elements in order, states, reports. One thread at a time calls `next`; all
-// other methods may be called from any thread meanwhile, and none of them waits for data.
+// other methods may be called from any thread at the same time, and none of them waits for data.
 #pragma once
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
-#include "headrace/graph/node.h"
-#include "headrace/io/store.h"
+#include "headrace/core/sample.h"
+#include "headrace/core/value.h"
+#include "headrace/graph/handles.h"
 #include "headrace/run/lower/loader_options.h"
 
 namespace headrace {
@@ -20,48 +21,47 @@ class Loader {
                                               std::shared_ptr<Store> store);
   virtual ~Loader() = default;  // stops; REQUIRES: check_outside() is ok
 
-  // Begin the next epoch, or continue where a loaded state says. An error from within a function of the
-  // pipeline, as next() is.
+  // Begins the next epoch, or continues at a loaded state. An error if called from within a function of the
+  // pipeline; so is next().
   virtual Status begin() = 0;
   // The next element of the iteration; false at its end. After an error the iteration is over.
   virtual Result<bool> next(Sample& out) = 0;
-  // The same for callers that must look at signals meanwhile: nothing when no element was there in time.
+  // The same with a timeout, for callers that must handle signals: empty when no element was ready in time.
   virtual Result<std::optional<bool>> next_within(Sample& out, uint64_t milliseconds) = 0;
-  // No thread is left when it returns, also when large images are under way: within 100 ms, but for Python
-  // functions, reads that hang, a trace that is written, and what some libraries do without a pause on images
-  // of some millions of pixels (codecs/README.md, "Stopping"), which runs to its end. The state stays. A
-  // `next` under way in another thread answers with its element or `cancelled`. From within a function of the
-  // pipeline it returns at once, as load() and set_epoch() do, and the run ends when that function is over:
-  // then `next` says what the function failed with, or that this was the end.
-  // `without_last`: as save(); so is the state then.
+  // Ends all threads within 100 ms, even while large images are being decoded. Exceptions are Python
+  // functions, reads that hang, writing a trace, and calls of some libraries on images of several million
+  // pixels (codecs/README.md, "Stopping"), which run to their end. The state is kept. A `next` that is
+  // running in another thread returns its element or `cancelled`. From within a function of the pipeline it
+  // returns at once, as load() and set_epoch() do, and the run ends when that function returns: then `next`
+  // returns the function's error, or the end. `without_last`: as in save(), for the state.
   virtual void stop(bool without_last = false) = 0;
-  // An error from within a function of the pipeline that the iteration is calling.
+  // An error if called from within a function of the pipeline that the iteration is running.
   virtual Status check_outside() const = 0;
 
-  // Elements handed out, not elements read ahead. `without_last`: nor the last of them, which did not reach
-  // whoever asked for it.
+  // The position after the elements handed out, not counting elements read ahead. `without_last`: nor the
+  // last one handed out, if it did not reach the caller.
   virtual Result<Value> save(bool without_last = false) const = 0;
   virtual Status load(const Value& state) = 0;  // for the next begin()
-  virtual void set_epoch(uint64_t epoch) = 0;   // of the next begin()
-  virtual uint64_t epoch() const = 0;           // of the iteration under way, or of the next one
-  // Elements of its epoch that this rank was given, those before a loaded state among them: by the iteration
-  // under way, or by the last one.
+  virtual void set_epoch(uint64_t epoch) = 0;   // for the next begin()
+  virtual uint64_t epoch() const = 0;           // of the current iteration, or of the next one
+  // Elements of the epoch that this rank received, including those before a loaded state: in the current
+  // iteration, or in the last one.
   virtual uint64_t position() const = 0;
 
-  virtual std::optional<uint64_t> size() const = 0;  // elements of an epoch on this rank
+  virtual std::optional<uint64_t> size() const = 0;  // elements per epoch on this rank
   virtual const Schema& schema() const = 0;
   virtual Value report() const = 0;
-  // The plan as written and as it runs, with the sizes of elements, what the rewrites did, and an estimate of
-  // memory. With `measure` a few elements are made, in epoch 0, where sizes do not follow from shapes.
+  // The plan as written and as it runs, with the sizes of elements, the effect of rewrites, and an estimate
+  // of memory. With `measure` a few elements of epoch 0 are made where shapes do not give sizes.
   virtual std::string explain(bool measure = false) const = 0;
-  // What makes this run many times slower than it could be, before it begins.
+  // Warnings, before the run begins, about plans that run many times slower than necessary.
   virtual std::vector<std::string> warnings() const = 0;
-  // A piece of the iteration under way or of the last one, to look at; null: there is none.
+  // An excerpt of the current or the last iteration; null if there is none.
   virtual std::shared_ptr<const Timeline> timeline() const = 0;
   virtual std::string fingerprint() const = 0;
 };
 
-// ds[i]: one element by position, here and now. REQUIRES: plan->indexed.
+// ds[i]: one element by position, computed in the calling thread. REQUIRES: plan->indexed.
 class Elements {
  public:
   static Result<std::unique_ptr<Elements>> make(NodePtr plan, uint64_t seed, size_t memory_budget,

@@ -10,9 +10,9 @@
 namespace headrace {
 namespace {
 
-// Readers wait rather than work, and workers in functions that do: there may be more than cores.
+// Readers mostly wait, and so do workers in functions that wait: there may be more of them than cores.
 constexpr size_t kMostReaders = 256, kMostWorkers = 256, kMostWorkersACore = 16, kMostReady = 1024;
-constexpr size_t kMostThreads = 4096;  // of a kind, where somebody says how many
+constexpr size_t kMostThreads = 4096;  // of a kind, if the user sets the number
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Status check_threads(const LoaderOptions& o) {
   for (const auto& [name, wanted] : {std::pair{"workers", std::max(o.workers.value_or(0), o.start.workers)},
                                      std::pair{"io", std::max(o.io, o.start.io)}})
     if (wanted > kMostThreads)
-      return invalid(std::string("options: ") + name + " wants at most " + std::to_string(kMostThreads) +
+      return invalid(std::string("options: ") + name + " must be at most " + std::to_string(kMostThreads) +
                      ", got " + std::to_string(wanted));
   return {};
 }
@@ -47,7 +47,7 @@ SettingLimits limits_of(const LoaderOptions& given, const LoaderOptions& chosen)
 
 LoaderOptions with_defaults(LoaderOptions o) {
   if (!o.workers) o.workers = o.start.workers > 0 ? o.start.workers : cores_of(o);
-  if (o.workers == 0) o.io = o.ready = 1, o.prefetch = 0;  // they do not matter
+  if (o.workers == 0) o.io = o.ready = 1, o.prefetch = 0;  // unused
   if (o.io == 0) o.io = o.start.io > 0 ? o.start.io : std::clamp<size_t>(*o.workers, 2, 16);
   if (o.ready == 0) o.ready = o.start.ready > 0 ? o.start.ready : 3;
   o.ready = std::max(o.ready, o.prefetch);

@@ -1,5 +1,5 @@
-// Writes the entropy points that a run has found, by a thread of its own: nobody waits for it who does not
-// want to. An index that cannot be kept is found again.
+// Writes the entropy points that a run has found, in a thread of its own that the run need not wait for.
+// Points that cannot be saved are found again.
 #pragma once
 #include <memory>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-// One thread at a time may call it, unless it says otherwise.
+// For one thread at a time, unless stated otherwise.
 class PointSaver {
  public:
   explicit PointSaver(std::shared_ptr<PointIndex> points) : points_(std::move(points)) {}  // or null
@@ -17,16 +17,16 @@ class PointSaver {
   PointSaver& operator=(const PointSaver&) = delete;
   ~PointSaver() { give_up_after(0); }
 
-  // Begin, unless it is not worth it or under way.
+  // Starts saving, unless it is not worthwhile or already running.
   void start();
-  // Give what is under way so long, then give it up. Nothing of what was found is lost by that.
+  // Waits for a running save, and cancels it after a timeout. No points are lost by that.
   void give_up_after(uint64_t milliseconds);
-  // Whether so much was found that it should be written while the run goes on. Any thread.
+  // Whether enough was found to save it during the run. Any thread.
   bool is_due() const;
 
   class Save;
-  std::shared_ptr<const Save> under_way() const { return save_; }  // null when nothing was begun
-  // Wait for a save, so long at most; false when that was not enough. Any thread.
+  std::shared_ptr<const Save> under_way() const { return save_; }  // null if none was started
+  // Waits for a save; false at a timeout. Any thread.
   static bool wait(const Save& save, std::optional<uint64_t> milliseconds);
 
  private:

@@ -8,9 +8,9 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kLookMs = 50;  // ms between two looks at the progress
+constexpr uint64_t kLookMs = 50;  // ms between two calls of `progress`
 
-// The files of the data set under the names that they will have.
+// The files of the data set under their future names.
 class Renamed final : public Store {
  public:
   Renamed(const std::string& target, const std::string& data, const WriterInfo& format)
@@ -33,7 +33,7 @@ class Renamed final : public Store {
         return data + path.substr(target.size());
     return path;
   }
-  std::vector<std::pair<std::string, std::string>> places_;  // from, to
+  std::vector<std::pair<std::string, std::string>> places_;  // current name, future name
   std::shared_ptr<Store> files_;
 };
 
@@ -42,20 +42,19 @@ std::string shard_text(const ShardEntry& shard) { return "verify: '" + shard.nam
 Status compare(const ShardEntry& shard, const std::vector<uint64_t>& written,
                const std::vector<uint64_t>& read) {
   if (read.size() != shard.samples)
-    return corrupt(shard_text(shard) + "wants " + std::to_string(shard.samples) + " samples, got " +
+    return corrupt(shard_text(shard) + "expected " + std::to_string(shard.samples) + " samples, got " +
                    std::to_string(read.size()));
   if (shard_hash(read) == shard.xxh3_128 || hash_sum(read) == shard.sum) return {};
   const auto [mine, theirs] = std::ranges::mismatch(written, read);
-  const std::string which =
-      written.empty() ? "its samples" : "sample " + std::to_string(mine - written.begin()) + " of it";
-  return corrupt(shard_text(shard) + which + " is not read as it was written");
+  const std::string which = written.empty() ? "a sample" : "sample " + std::to_string(mine - written.begin());
+  return corrupt(shard_text(shard) + which + " does not read back as written");
 }
 
 class Hashes {
  public:
   Hashes(Loader& loader, const std::function<bool(uint64_t)>& progress)
       : loader_(loader), progress_(progress) {}
-  // Of the next samples, at most so many.
+  // Hashes of the next samples, at most `count`.
   Result<std::vector<uint64_t>> next(uint64_t count) {
     std::vector<uint64_t> out;
     out.reserve(count);
@@ -85,7 +84,7 @@ Status read_back(const DatasetWriter& writer, std::string target, const LoaderOp
   const DatasetWriter::Closed& closed = writer.closed();
   uint64_t samples = 0;
   for (const ShardEntry& shard : closed.shards) samples += shard.samples;
-  if (samples == 0) return {};  // most readers refuse what is empty
+  if (samples == 0) return {};  // most readers reject empty data
   const auto store = std::make_shared<Renamed>(target, closed.data, writer.format());
   auto source = open_source(*store, target, writer.format().name, writer.read_with());
   if (!source.ok()) return source.status().before("verify: ");
@@ -101,7 +100,8 @@ Status read_back(const DatasetWriter& writer, std::string target, const LoaderOp
     HEADRACE_TRY(compare(closed.shards[i], closed.hashes[i], *read));
   }
   HEADRACE_ASSIGN(const auto more, hashes.next(1));
-  return more.empty() ? Status() : corrupt("verify: wants " + std::to_string(samples) + " samples, got more");
+  return more.empty() ? Status()
+                      : corrupt("verify: expected " + std::to_string(samples) + " samples, got more");
 }
 
 }  // namespace headrace

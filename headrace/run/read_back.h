@@ -1,4 +1,4 @@
-// Whether a data set that was written, and has not yet its name, reads back as it should.
+// Verifies that a data set that was written, but not renamed to its final name yet, reads back correctly.
 #pragma once
 #include <functional>
 
@@ -7,8 +7,8 @@
 
 namespace headrace {
 
-// Reads the samples of closed() with the reader of the format, and compares their hashes. `progress` gets the
-// samples read and answers whether to go on. Errors name shard and sample.
+// Reads the samples of closed() with the reader of the format, and compares their hashes. `progress` is
+// called with the number of samples read and returns whether to continue. Errors name shard and sample.
 Status read_back(const DatasetWriter& writer, std::string target, const LoaderOptions& loading,
                  const std::function<bool(uint64_t)>& progress);
 

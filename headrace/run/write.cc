@@ -12,14 +12,14 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kWait = 50;  // ms between two calls of progress, at least
+constexpr uint64_t kWait = 50;  // minimum ms between two calls of progress
 
 const Source* first_source(const Node& node) {
   if (const auto* read = node.as<Read>()) return read->source.get();
   return node.inputs.empty() ? nullptr : first_source(*node.inputs[0]);
 }
 
-// What encode_image did to the samples; the last one counts.
+// The parameters of encode_image; those of the last call.
 Value lossy_encoding(const Node& node) {
   if (const auto* map = node.as<Map>())
     for (const Call& call : map->program.steps)
@@ -27,7 +27,7 @@ Value lossy_encoding(const Node& node) {
   return node.inputs.empty() ? Value() : lossy_encoding(*node.inputs[0]);
 }
 
-// The field whose numbers the names of classes are for, as far as can be told; -1: none.
+// The field whose numbers are class indices, as far as known; -1: none.
 int label_of(const Source& source, const Value& metadata) {
   const Schema& schema = source.schema();
   if (const Value* of = metadata.find("classes_of"); of && of->text()) return schema.find(*of->text());
@@ -36,8 +36,7 @@ int label_of(const Source& source, const Value& metadata) {
   return -1;
 }
 
-// Whether a leaf has the values of the label of each read below it, as they were, and all of these have the
-// same classes.
+// Whether a leaf has the unchanged label values of each read below it, and all reads have the same classes.
 bool is_label_as_read(const Node& node, size_t leaf, const Value& classes) {
   if (const auto* read = node.as<Read>()) {
     const Value metadata = read->source->metadata();
@@ -62,7 +61,7 @@ bool has_its_labels(const Node& plan, const Value& classes) {
   return false;
 }
 
-// What the source says of itself and stays true of the copy; what was done to it.
+// Metadata of the source that holds for the copy, and a record of the processing.
 Value metadata_of(const Node& plan) {
   Value out{Value::Object()};
   if (const Source* source = first_source(plan))
@@ -73,8 +72,8 @@ Value metadata_of(const Node& plan) {
   return out;
 }
 
-// Whether the plan's fingerprint knows something by a name only: what a function, an array or a generator of
-// Python is now, it may not be in the next run.
+// Whether the plan's fingerprint identifies something by name only: a Python function, array or generator may
+// be different in the next run.
 bool has_slots(const Node& node) {
   const auto is_slot = [](const Call& call) {
     const Value params = call.op->params();
@@ -87,8 +86,7 @@ bool has_slots(const Node& node) {
          std::ranges::any_of(node.inputs, [](const NodePtr& input) { return has_slots(*input); });
 }
 
-// Sizes and times of the files that are read. Looking at a file takes a fraction of reading it, which is to
-// come.
+// Appends sizes and times of the files to be read. That takes a fraction of the time of reading them.
 void add_files(const Node& node, Store& store, std::string& out) {
   const auto* read = node.as<Read>();
   const uint64_t files = read ? read->source->num_files() : 0;
@@ -98,7 +96,7 @@ void add_files(const Node& node, Store& store, std::string& out) {
   for (const NodePtr& input : node.inputs) add_files(*input, store, out);
 }
 
-// What must be the same for another run to go on from where this one was stopped; null: nothing tells.
+// What must be equal for another run to continue where this one was stopped; null: it cannot continue.
 Value identity_of(const Node& plan, const Loader& loader, const WriteOptions& options, Store& store) {
   const bool has_middle = options.shards > 0 || options.shard_size > 0;
   if (has_slots(plan) || !has_middle) return {};
@@ -158,7 +156,7 @@ class Copying {
     }
   }
 
-  // Whether nothing is left behind the shards that an earlier run finished.
+  // Whether nothing is left after the shards that an earlier run finished.
   Result<bool> skip_finished() {
     const std::optional<Value> after = writer_->skip_finished();
     if (!after) return false;
@@ -172,7 +170,7 @@ class Copying {
     Value entry = Value::Object{{"position", samples_->position() - 1},
                                 {"reason", failure.text()},
                                 {"kind", code_name(failure.code())}};
-    if (!known_.insert(entry.dump()).second) return;  // an earlier run told, which was stopped behind it
+    if (!known_.insert(entry.dump()).second) return;  // reported by an earlier run that was stopped after it
     writer_->note(entry);
     broken_.push_back(std::move(entry));
   }
@@ -199,7 +197,7 @@ class Copying {
   std::chrono::steady_clock::time_point told_{};
 };
 
-// A zip makes one element of those of its inputs, whatever they are.
+// A zip joins elements of its inputs, whatever they are.
 bool gives_batches(const Node& node) {
   return node.as<Batch>() || node.as<Window>() ||
          (!node.as<Zip>() &&
@@ -207,7 +205,7 @@ bool gives_batches(const Node& node) {
 }
 
 Result<NodePtr> prepared(const NodePtr& plan, const WriteOptions& options) {
-  if (plan->size == kInfinite) return invalid("wants an end: this dataset repeats for ever");
+  if (plan->size == kInfinite) return invalid("the dataset is infinite; limit it with take()");
   if (!options.check_images) return plan;
   return with_checked_images(plan);
 }
@@ -218,8 +216,8 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
                                   const std::shared_ptr<Store>& store) {
   auto plan = prepared(data, options);
   if (!plan.ok()) return plan.status().before("write: ");
-  // What stands behind a border has no place that could be told, and of batches it is rows that fail: these
-  // are skipped, and counted alone.
+  // Elements after a border have no position to report, and in batches it is rows that fail: those are
+  // skipped, and only counted.
   LoaderOptions running = options.loader;
   running.keep_failures =
       options.drop_broken && (*plan)->indexed && !(*plan)->sharded && !gives_batches(**plan);

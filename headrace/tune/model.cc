@@ -9,23 +9,23 @@ namespace headrace {
 namespace {
 
 constexpr double kHardlyWaits = 0.05;  // share of the time
-constexpr double kFull = 0.8;          // occupied so much, a kind of server sets the pace
-constexpr double kWakeS = 5e-6;        // to hand a part from one thread to another
+constexpr double kFull = 0.8;          // a kind of server that is occupied this much sets the pace
+constexpr double kWakeS = 5e-6;        // to pass a part from one thread to another
 
-// A quota may leave a part of the last core.
+// A quota may be a fraction of a core.
 double cpu_of(const Gauge& g, size_t cores) {
   const auto all = static_cast<double>(std::max<size_t>(1, cores));
   return g.usable > 0 ? std::min(g.usable, all) : all;
 }
 
-// Cores' worth of CPU time that others take. Processes of this run's functions are not others: workers count
-// their time as their own. 0 where nobody knows.
+// CPU time used by other processes, in cores. Child processes of this run's functions are not counted:
+// workers count their time as their own. 0 where unknown.
 double others_of(const Gauge& g) {
   const double children = g.process > 0 ? std::max(0.0, g.cores_used() - g.process / g.seconds) : 0;
   return std::max(0.0, g.others - children);
 }
 
-// What they leave of all cores, and of those what may be had.
+// The cores left by other processes, at most what this process may use.
 double free_cpu_of(const Gauge& g, size_t cores) {
   const double all = std::max(static_cast<double>(g.machine), cpu_of(g, cores));
   return std::clamp(all - others_of(g), 0.01, cpu_of(g, cores));
@@ -63,9 +63,8 @@ std::string_view limit_name(Limit limit) { return limit_names()[static_cast<size
 
 namespace {
 
-// Whether one thread at a time is in functions of the interpreter. What is faster than one thread could be
-// does not hold the lock all the time, nor does what hardly waits for others who are in such functions as
-// well.
+// Whether Python functions hold the GIL, so that only one thread at a time runs them. Functions that use more
+// time than one thread has do not hold it all the time, nor do functions that hardly wait for one another.
 bool holds_lock(const Gauge& g) {
   const double python = g.python_share();
   if (python >= 1.1) return false;
@@ -79,14 +78,15 @@ bool holds_lock(const Gauge& g) {
   return python < 0.3 || waits >= 0.3 * waits_if_held;
 }
 
-// Of the time of threads that might all run at once, how much they were ready to and had no core.
+// The share of thread time, of threads that could all run at once, in which they were runnable without a
+// core.
 double lacked_share(const Gauge& g, size_t cores) {
   const auto side_by_side = static_cast<double>(std::min(g.settings.io, std::max<size_t>(1, cores)));
   return std::max(g.lacked / static_cast<double>(g.settings.workers), g.reading_lacked / side_by_side) /
          g.seconds;
 }
 
-// Of the cores, where others hold the run back: what neither they nor idleness leave to this process.
+// The share of the cores that other processes take from this one, not counting idle cores.
 double taken_share(const Gauge& g, size_t cores) {
   const double all = cpu_of(g, cores), not_own = std::max(0.0, 1 - g.own_cores_used() / all);
   return g.others < 0 ? not_own : std::min(not_own, others_of(g) / all);
@@ -99,7 +99,7 @@ Model Model::of(const Gauge& g, size_t cores, const Tried& tried) {
   const auto rows = static_cast<double>(g.rows);
   if (rows <= 0 || g.seconds <= 0) return out;
   out.rate = g.rate();
-  // What the consumer does for a row takes a core, too.
+  // The consumer's work for a row takes a core, too.
   out.by_cores = ratio(rows * cpu_of(g, cores), g.own_cores_used() * g.seconds);
   out.by_workers = ratio(rows * static_cast<double>(g.settings.workers), g.occupied);
   out.by_brisk = ratio(rows * static_cast<double>(g.settings.workers), g.occupied - 0.5 * g.stalled());
@@ -139,7 +139,7 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
       g.others < 0 || (others_of(g) > 0.1 * cpu_of(g, cores) && free < cpu_of(g, cores));
   if (lacked > 0.15 && g.lacked + g.reading_lacked > 0.4 * working && own < kFull && may_be_others)
     return Limit::cores;
-  // Of those that are full the one that is fullest; a single core is that of Python, too.
+  // Of the full ones the fullest; with a single core the CPU is Python's, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
   const bool idle = g.own_cores_used() < kFull * free;
@@ -153,14 +153,14 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   }
   if (workers >= 0.9) return Limit::functions;
   if (g.starved || model.no_room) return Limit::memory;
-  // Nothing is full: all take turns with the consumer, which asks for more than one can have ready.
+  // Nothing is full: everything alternates with the consumer, which asks for more than can be ready.
   if (g.wait_share() < 0.3) return Limit::consumer;
   const double most = std::max({cpu, readers, python});
-  // Most of what is under way waits in functions; more of it would need more elements, or more workers.
+  // Most of the work in progress waits in functions; more of it needs more elements, or more workers.
   if (most < 0.5 && g.functions_wait() && g.stalled() > 0.5 * g.seconds) return Limit::functions;
   if (busy_workers == Limit::workers && workers >= std::max(0.5, most) && !g.functions_wait())
     return Limit::workers;
-  // Where parts are tiny it is the threads that wake one another, one for each.
+  // With tiny parts, threads mostly wake one another, once per part.
   if (most < 0.5)
     return static_cast<double>(g.parts) * kWakeS > 0.3 * g.seconds ? Limit::cpu : Limit::unknown;
   if (most == readers) return g.readers_compute() ? busy_readers : Limit::store_latency;
@@ -184,13 +184,13 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   if (m.rate <= 0) return {};
   const double more_readers =
       static_cast<double>(most.io) / static_cast<double>(std::max<size_t>(1, settings.io));
-  // The tuner finds as many as cores need. Where functions that wait are what limits, it has not found them.
+  // The tuner finds as many workers as the cores need, unless functions that wait are the limit.
   const double more_workers =
       m.waits_in_functions
           ? 1
           : static_cast<double>(most.workers) / static_cast<double>(std::max<size_t>(1, settings.workers));
   struct Change {
-    double cores = 1, workers = 1, readers = 1, memory = 1, consumer = 1;  // times as much, as quick
+    double cores = 1, workers = 1, readers = 1, memory = 1, consumer = 1;  // factors
     bool is_alone = false, is_free_of_python = false, is_brisk = false, is_store_quick = false;
   };
   const auto bounds = [&](const Change& change) {
@@ -208,15 +208,15 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   if (!std::isfinite(now) || now <= 0) return {};
   std::vector<WhatIf> out;
   const auto add = [&](std::string_view change, const Bound& bound) {
-    if (bound.rate < 1.05 * now) return;  // hardly worth a word
+    if (bound.rate < 1.05 * now) return;  // too small a gain to report
     out.push_back({std::string(change), bound.rate / now, bound.limit});
   };
   for (const size_t times : {2, 4}) {
     const Bound with = bounds({.cores = static_cast<double>(times)});
     add("with " + std::to_string(times * cores) + " cores" +
-            (m.taken > 0 ? " beside the other programs" : ""),
+            (m.taken > 0 ? " next to the other programs" : ""),
         with);
-    if (with.limit != Limit::cpu) break;  // more of them would bring nothing
+    if (with.limit != Limit::cpu) break;  // even more cores would bring no gain
   }
   add("without the other programs", bounds({.is_alone = true}));
   if (settings.workers < cores)
@@ -229,7 +229,7 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
         bounds({.readers = static_cast<double>(cores) / static_cast<double>(settings.io)}));
   add("with a store twice as fast", bounds({.is_store_quick = true}));
   add("with twice the memory budget", bounds({.memory = 2}));
-  add("with functions that need no lock", bounds({.is_free_of_python = true}));
+  add("with functions that do not hold the GIL", bounds({.is_free_of_python = true}));
   add("with functions that wait half as long", bounds({.is_brisk = true}));
   add("with a consumer that takes no time", bounds({.consumer = Model::kNoBound}));
   return out;

@@ -7,22 +7,22 @@
 namespace headrace {
 namespace {
 
-constexpr double kNeverWaits = 0.01;  // share of the time that counts as none
+constexpr double kNeverWaits = 0.01;  // a smaller share of the time counts as not waiting
 constexpr double kFullReaders = 0.8, kFullWorkers = 0.85;
-constexpr double kWorthIt = 1.03;       // a gain that is none of chance
-constexpr double kWorthItInNeed = 1.1;  // where memory is short, and more under way may be in its own way
+constexpr double kWorthIt = 1.03;       // a gain that is not noise
+constexpr double kWorthItInNeed = 1.1;  // when low on memory, where more in flight may slow itself down
 constexpr int kCalm = 3;                // intervals without waiting before something is given back
-constexpr double kSpare = 0.75;         // how much of what is left shall be occupied
+constexpr double kSpare = 0.75;         // target occupancy of the threads that are kept
 constexpr double kMemoryShare = 0.8;
 constexpr double kRemembered = 4;  // seconds
-constexpr size_t kMostSteps = 4;   // times as many readers in one step
+constexpr size_t kMostSteps = 4;   // maximum factor for readers in one step
 constexpr size_t kMostDecisions = 1000;
 
 size_t index(Knob knob) { return static_cast<size_t>(knob); }
 
 size_t rounded_up(double x) { return static_cast<size_t>(std::ceil(std::clamp(x, 0.0, 1e9))); }
 
-// Of the kind of server that is busiest.
+// The occupancy of the busiest kind of server.
 double occupancy(const Gauge& g) {
   return std::max({g.workers_occupied() / static_cast<double>(g.settings.workers),
                    g.readers_occupied() / static_cast<double>(g.settings.io), 1 - g.wait_share()});
@@ -53,7 +53,7 @@ const Settings& Tuner::look(const Gauge& gauge) {
   return settings_;
 }
 
-// A trial goes on: what was turned is judged some time, and nothing is turned until then.
+// A trial continues: the change is judged later, and nothing else is changed until then.
 void Tuner::restart() {
   if (trial_) trial_->once.reset();
   settle_ = 1, calm_ = 0, since_ = {}, looks_ = 0;
@@ -73,7 +73,8 @@ void Tuner::judge(const Gauge& gauge) {
     after += gauge;
   }
   decisions_.back().obtained = after.rate();
-  // More under way shall keep somebody busier; rates differ for many reasons, such as slow samples.
+  // More elements in flight should make a kind of server busier; rates differ for many reasons, such as slow
+  // samples.
   const bool is_ready = decisions_.back().knob == Knob::ready;
   const double gain = is_ready ? occupancy(after) / std::max(1e-9, occupancy(trial_->before))
                                : after.rate() / std::max(1e-9, trial_->before.rate());
@@ -82,7 +83,7 @@ void Tuner::judge(const Gauge& gauge) {
   const bool helped = aim == Aim::more
                           ? !waits || gain >= worth_it
                           : !waits || (trial_->before.wait_share() >= kNeverWaits && gain >= 0.985);
-  // Less than half of what was expected may be chance.
+  // Less than half of the expected gain may be noise.
   const double expected = decisions_.back().predicted / std::max(1e-9, trial_->before.rate());
   const bool is_clear = aim == Aim::less || !waits || gain >= 1 + 0.5 * (expected - 1);
   if (helped && (is_clear || trial_->once)) return keep(Gauge(trial_->before), after, aim);
@@ -97,14 +98,14 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   const Decision& last = decisions_.back();
   trial_.reset();
   if (aim == Aim::less) {
-    // With fewer of them all as before: they wait for one another.
+    // The same rate with fewer readers: they wait for one another.
     if (last.knob == Knob::io && after.wait_share() >= kNeverWaits) bandwidth_ = after.rate();
     return;
   }
   forget_failures();
   if (last.knob != Knob::io || after.wait_share() < kNeverWaits) return;
-  // Much less than readers side by side could bring: the store's bandwidth is used up. As many as bring
-  // that are enough.
+  // Much less than independent readers would gain: the store's bandwidth is used up. Keep as many readers as
+  // reach this rate.
   const double wanted = static_cast<double>(last.to) / static_cast<double>(last.from);
   const double gain = after.rate() / std::max(1e-9, before.rate());
   const bool still_full = after.readers_occupied() > kFullReaders * static_cast<double>(last.to);
@@ -114,8 +115,8 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   const size_t enough = rounded_up(1.3 * gain * static_cast<double>(last.from));
   if (enough < last.to)
     turn(Knob::io, enough, Aim::less, after, Model::of(after, cores_, tried()),
-         after.readers_compute() ? "more readers do no more"
-                                 : "the store gives no more bytes a second to more readers");
+         after.readers_compute() ? "more readers are not faster"
+                                 : "more readers get no more bytes per second from the store");
 }
 
 void Tuner::undo(const Gauge& after, Aim aim) {
@@ -124,12 +125,12 @@ void Tuner::undo(const Gauge& after, Aim aim) {
   settings_.of(last.knob) = last.from;
   if (aim == Aim::more) {
     in_vain_[index(last.knob)] = true;
-    // More reads were under way at once, and took as much longer.
+    // More reads were in flight at once, and took longer in proportion.
     if (last.knob == Knob::io && after.readers_occupied() > 1.1 * trial_->before.readers_occupied())
       bandwidth_ = std::max(after.rate(), trial_->before.rate());
   } else {
     needed_[index(last.knob)] = last.from;
-    // Far more than these readers would bring if each were as slow as before: they wait for one another.
+    // Far more than expected of so few readers, each as slow as before: readers wait for one another.
     if (last.knob == Knob::io && after.rate() > 0.5 * (last.predicted + trial_->before.rate()))
       bandwidth_ = trial_->before.rate();
   }
@@ -143,7 +144,7 @@ void Tuner::forget_failures() { in_vain_ = {}, bandwidth_ = Model::kNoBound, no_
 void Tuner::decide(const Gauge& gauge) {
   const Model model = Model::of(gauge, cores_, tried());
   usual_rate_ = usual_rate_ > 0 ? 0.7 * usual_rate_ + 0.3 * gauge.rate() : gauge.rate();
-  // Something else is the case now than when a number was tried in vain.
+  // Conditions have changed since a number was tried without a gain.
   if (steady_rate_ > 0 && std::abs(usual_rate_ / steady_rate_ - 1) > 0.25) {
     forget_failures();
     needed_ = {}, steady_rate_ = 0;
@@ -153,12 +154,12 @@ void Tuner::decide(const Gauge& gauge) {
     return;
   }
   calm_ = 0;
-  // Other programs have the cores: nothing that is measured now is due to the settings.
+  // Other programs occupy the cores: measurements now do not depend on the settings.
   if (limit_of(gauge, model, cores_) == Limit::cores) return;
   try_more(gauge, model);
 }
 
-// The fullest kind of server first. Where none is full there is too little under way.
+// The fullest kind of server first. If none is full, too little is in flight.
 bool Tuner::try_more(const Gauge& gauge, const Model& model) {
   const bool readers_full = gauge.readers_occupied() >= kFullReaders * static_cast<double>(settings_.io);
   const bool workers_full = gauge.workers_occupied() >= kFullWorkers * static_cast<double>(settings_.workers);
@@ -170,14 +171,14 @@ bool Tuner::try_more(const Gauge& gauge, const Model& model) {
   if (workers_full || (readers_full && !in_vain_[index(Knob::io)])) return false;
   if (readers_full && std::isfinite(bandwidth_)) return false;
   if (more_ready(gauge, model)) return true;
-  // Readers that take turns with others may still be too few; where memory is what lacks, they are not.
+  // Readers that alternate with others may still be too few, unless memory is what is missing.
   const bool readers_used = gauge.readers_occupied() >= 0.4 * static_cast<double>(settings_.io);
   return !workers_full && readers_used && !gauge.starved && more_readers(gauge, model);
 }
 
 bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
   if (in_vain_[index(Knob::io)] || gauge.reads == 0) return false;
-  // Little's law: so many are under way at the rate that everybody else could take.
+  // Little's law: the number in flight at the rate that all others could sustain.
   const double others = std::min({model.by_cores, model.by_python, model.by_consumer});
   const double per_row = gauge.reading / static_cast<double>(gauge.rows);
   const double wanted = std::isfinite(others) ? 1.15 * others * per_row : 1e9;
@@ -185,15 +186,16 @@ bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
   const size_t waiting = std::min(settings_.io, rounded_up(gauge.readers_occupied()));
   const std::string all = std::to_string(waiting) + " of " + std::to_string(settings_.io);
   return turn(Knob::io, to, Aim::more, gauge, model,
-              gauge.readers_compute() ? all + " readers are busy, and cores are idle"
+              gauge.readers_compute() ? all + " readers are busy while cores are idle"
                                       : all + " reads in flight wait for the store while cores are idle");
 }
 
-// More of them were of no use: perhaps because fewer would do.
+// More readers brought no gain: perhaps fewer are enough.
 bool Tuner::fewer_readers(const Gauge& gauge, const Model& model) {
   const size_t to = std::max((settings_.io + 1) / 2, needed_[index(Knob::io)]);
   if (!in_vain_[index(Knob::io)] || looks_ < 2) return false;
-  return turn(Knob::io, to, Aim::less, gauge, model, "more reads in flight brought nothing; fewer may do");
+  return turn(Knob::io, to, Aim::less, gauge, model,
+              "more reads in flight brought no gain; fewer may be enough");
 }
 
 bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
@@ -203,23 +205,23 @@ bool Tuner::more_workers(const Gauge& gauge, const Model& model) {
   const bool waits = gauge.functions_wait();
   if (!waits && settings_.workers >= cores_) return false;
   if (std::min(model.by_python, model.by_cores) < kWorthIt * gauge.rate()) return false;
-  // So many as keep the cores busy; step by step, for more may wait longer.
+  // As many as keep the cores busy; step by step, because more workers may wait longer.
   const double most = gauge.stalled() > 0.8 * gauge.occupied ? 4 : 2;
   const double wanted = static_cast<double>(settings_.workers) * std::clamp(cores / used, 1.0, most);
   const size_t to = std::max(settings_.workers + 1, rounded_up(wanted));
   return turn(
       Knob::workers, waits ? to : std::min(to, cores_), Aim::more, gauge, model,
-      waits ? "workers wait in functions, and cores are idle" : "all workers are busy, and cores are idle");
+      waits ? "workers wait in functions while cores are idle" : "all workers are busy while cores are idle");
 }
 
-// Threads that wait for the interpreter's lock make those slower that have it.
+// Threads that wait for the GIL slow down the thread that holds it.
 bool Tuner::fewer_for_python(const Gauge& gauge, const Model& model) {
   const double python = gauge.in_python / gauge.seconds;
   const bool waits = gauge.functions_wait();
   if (python < 0.6 || python > 1.1 || !waits || settings_.workers < 2) return false;
   if (settings_.workers <= needed_[index(Knob::workers)]) return false;
   return turn(Knob::workers, settings_.workers / 2, Aim::less, gauge, model,
-              "one thread at a time holds Python's lock; others only wait for it");
+              "Python functions hold the GIL; the other workers only wait for it");
 }
 
 bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
@@ -233,13 +235,13 @@ bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
     no_room_ = to <= settings_.ready;
   }
   return turn(Knob::ready, to, Aim::more, gauge, model,
-              "neither readers nor workers have enough to do: too little is under way");
+              "neither readers nor workers are fully busy: too little is in flight");
 }
 
-// One number at a time, most of what is idle.
+// One number at a time, most of the idle threads.
 bool Tuner::give_back(const Gauge& gauge, const Model& model) {
   const std::string why =
-      "the consumer waits " + percent(gauge.wait_share()) + " of the time; so many are enough";
+      "the consumer waits " + percent(gauge.wait_share()) + " of the time; fewer are enough";
   for (const Knob knob : {Knob::workers, Knob::io}) {
     const double used = knob == Knob::io ? gauge.readers_occupied() : gauge.workers_occupied();
     const size_t enough = std::max(rounded_up(used / kSpare), needed_[index(knob)]);

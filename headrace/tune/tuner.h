@@ -1,8 +1,8 @@
-// Turns three numbers, one at a time, until the consumer does not wait or nothing helps any more, and gives
-// back what is not needed. Pure arithmetic on Gauges: it knows no clock and no threads.
+// Changes three numbers, one at a time, until the consumer does not wait or no change helps, and gives back
+// what is not needed. Pure arithmetic on Gauges, without clocks or threads.
 //
-// A change is made for a reason and with a prediction (Model); what it brought is measured, and one that
-// brought nothing is taken back. A number that was tried in vain is left alone until something else changes.
+// A change has a reason and a prediction (Model); its effect is measured, and a change without a gain is
+// undone. A number whose change brought no gain is left alone until conditions change.
 #pragma once
 #include <array>
 #include <optional>
@@ -19,8 +19,8 @@ struct Decision {
   Knob knob = Knob::workers;
   size_t from = 0, to = 0;
   std::string why;
-  double predicted = 0;  // rows a second
-  double obtained = -1;  // the same; below 0: not measured yet
+  double predicted = 0;  // rows per second
+  double obtained = -1;  // rows per second; negative: not measured yet
   bool undone = false;
 };
 
@@ -29,19 +29,19 @@ class Tuner {
   Tuner(Settings start, SettingLimits limits, size_t cores)
       : limits_(limits), settings_(start), cores_(cores) {}
 
-  // What to go on with after this interval.
+  // Returns the settings for the next interval.
   const Settings& look(const Gauge& gauge);
-  // Intervals are no measure of one another across this: another epoch, a pause.
+  // Call between intervals that cannot be compared: a new epoch, a pause.
   void restart();
-  // So much of the run went by of which it is told nothing: decisions say when they were taken.
+  // Advances the time without a measurement, so that the times of decisions stay right.
   void pass(double seconds) { at_s_ += seconds; }
 
   const Settings& settings() const { return settings_; }
-  // Those that are worth to be kept: without what is being tried.
+  // The settings worth keeping: without the change being tried.
   Settings found() const;
   const SettingLimits& limits() const { return limits_; }
   const std::vector<Decision>& decisions() const { return decisions_; }
-  bool is_trying() const { return trial_.has_value(); }  // the last of them
+  bool is_trying() const { return trial_.has_value(); }  // the last decision
   Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)], no_room_}; }
 
  private:
@@ -49,7 +49,7 @@ class Tuner {
   struct Trial {
     Aim aim;
     Gauge before;
-    std::optional<Gauge> once;  // measured in vain once: look again before it is undone
+    std::optional<Gauge> once;  // one measurement without a gain: measure again before undoing
   };
   void judge(const Gauge& gauge);
   void keep(const Gauge& before, const Gauge& after, Aim aim);
@@ -69,14 +69,14 @@ class Tuner {
   Settings settings_;
   size_t cores_;
   double at_s_ = 0;
-  int settle_ = 1;  // intervals to let pass: work of the settings before is still under way
+  int settle_ = 1;  // intervals to skip: work of the previous settings is still in progress
   int calm_ = 0;    // intervals in which the consumer did not wait
-  Gauge since_;     // the last change, for a while
-  int looks_ = 0;   // intervals in it
+  Gauge since_;     // measured since the last change, over a few seconds
+  int looks_ = 0;   // intervals in `since_`
   std::optional<Trial> trial_;
-  std::array<bool, kKnobs.size()> in_vain_{};          // more of it brought nothing
-  std::array<size_t, kKnobs.size()> needed_{0, 0, 0};  // less of it was felt
-  double steady_rate_ = 0, usual_rate_ = 0;            // when the last failure was noted, and now
+  std::array<bool, kKnobs.size()> in_vain_{};          // raising it brought no gain
+  std::array<size_t, kKnobs.size()> needed_{0, 0, 0};  // lowering it below this was a loss
+  double steady_rate_ = 0, usual_rate_ = 0;            // at the last failed change, and now
   double bandwidth_ = Model::kNoBound;
   bool no_room_ = false;
   std::vector<Decision> decisions_;

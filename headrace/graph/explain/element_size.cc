@@ -9,14 +9,14 @@ bool is_elementwise(const Program& program) {
   return std::ranges::all_of(program.steps, [](const Call& call) { return call.op->elementwise(); });
 }
 
-// Verbs that hand on elements as they are.
+// Verbs that pass elements on unchanged.
 bool hands_on(const Node& node) {
   return node.as<Filter>() || node.as<Shuffle>() || node.as<Shard>() || node.as<Repeat>() ||
          node.as<Take>() || node.as<Skip>() || node.as<OnError>() || node.as<TakeWhile>() ||
          node.as<Unique>() || node.as<Cache>() || node.as<Draw>() || node.as<SortBy>();
 }
 
-// By the shapes alone, with so many rows where the first dimension of all fields is theirs.
+// From the shapes alone; `rows` stands for the first dimension of every field.
 std::optional<double> by_shapes(const Schema& schema, std::optional<uint64_t> rows) {
   double bytes = 0;
   for (const TensorSpec& spec : schema.specs) {

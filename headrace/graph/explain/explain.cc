@@ -22,10 +22,10 @@ std::string size_text(const Node& node, const ElementSizes& sizes) {
   if (found == sizes.end()) return ", size unknown until read";
   const ElementSize& size = found->second;
   if (size.looked_at == 0) return ", " + byte_size_text(size.bytes) + " each";
-  return ", about " + byte_size_text(size.bytes) + " each (" + std::to_string(size.looked_at) + " looked at)";
+  return ", about " + byte_size_text(size.bytes) + " each (mean of " + std::to_string(size.looked_at) + ")";
 }
 
-// An operator with many parameters, broken between them; `at` is the column of its first letter.
+// A long operator call, with line breaks between its parameters; `at` is the column of its first letter.
 std::string broken(const std::string& call, size_t at, size_t indent) {
   std::string out;
   for (size_t begin = 0; begin < call.size();) {
@@ -40,8 +40,8 @@ std::string broken(const std::string& call, size_t at, size_t indent) {
   return out;
 }
 
-// Items side by side, in as many lines as it takes; those after the first begin with `indent` spaces. `at`:
-// the column where the first begins.
+// Items separated by commas, on as many lines as needed; lines after the first begin with `indent` spaces.
+// `at`: the column where the first line begins.
 std::string joined(const std::vector<std::string>& items, size_t at, size_t indent) {
   std::string out;
   size_t column = at;
@@ -60,7 +60,7 @@ std::string joined(const std::vector<std::string>& items, size_t at, size_t inde
   return out;
 }
 
-// JSON with a space after each comma and colon, for reading.
+// Human-readable JSON, with a space after each comma and colon.
 std::string spaced(const Value& value) {
   std::string out;
   bool in_text = false, is_escaped = false;
@@ -73,7 +73,29 @@ std::string spaced(const Value& value) {
   return out;
 }
 
-// An operator with the parameters that are not its defaults.
+// The same with NumPy's names of dtypes in layouts: ["f32", [3]] is ["float32", [3]].
+Value with_numpy_names(const Value& value) {
+  const Value::List* list = value.list();
+  if (!list) return value;
+  Value::List out;
+  for (const Value& item : *list) out.push_back(with_numpy_names(item));
+  if (list->size() == 2 && (*list)[0].text() && (*list)[1].list())
+    if (const auto dtype = parse_dtype(*(*list)[0].text()); dtype.ok()) out[0] = dtype_name(*dtype);
+  return Value(std::move(out));
+}
+
+// A parameter's value; of a dtype NumPy's name.
+std::string shown(const OpInfo* info, const std::string& name, const Value& value) {
+  if (info && value.text()) {
+    const auto param = std::ranges::find(info->params, name, &ParamInfo::name);
+    if (param != info->params.end() && param->type == "DTypeLike")
+      if (const auto dtype = parse_dtype(*value.text()); dtype.ok())
+        return Value(std::string(dtype_name(*dtype))).dump();
+  }
+  return spaced(with_numpy_names(value));
+}
+
+// An operator with the parameters that differ from its defaults.
 std::string call_text(const AnyOp& op) {
   const OpInfo* info = find_op(op.name());
   const auto is_default = [&](const std::string& name, const Value& value) {
@@ -87,7 +109,7 @@ std::string call_text(const AnyOp& op) {
     for (const auto& [name, value] : *object) {
       const bool is_bound = std::ranges::find(op.bound(), name) != op.bound().end();
       if (!is_bound && is_default(name, value)) continue;
-      params += (params.empty() ? "" : ", ") + name + "=" + (is_bound ? "<field>" : spaced(value));
+      params += (params.empty() ? "" : ", ") + name + "=" + (is_bound ? "<field>" : shown(info, name, value));
     }
   return std::string(op.name()) + "(" + params + ")";
 }
@@ -101,7 +123,7 @@ std::vector<std::string> step_texts(const Program& program) {
     out.push_back((program.input_fields[value] == kValidField ? "with_validity(" : "with_ids(") +
                   Value(program.schema.names[i]).dump() + ")");
   }
-  if (out.empty()) out.push_back("choose fields");
+  if (out.empty()) out.push_back("select fields");
   return out;
 }
 
@@ -111,11 +133,15 @@ std::string steps_text(const Program& program) {
   return out;
 }
 
-// The format or generator, and how it was asked for.
+// The format or generator, with its options.
 std::string source_text(const Value& description) {
   std::string name, more;
+  // The schema is printed after the node; of data in a slot the description has it, too.
+  const bool has_schema =
+      description.find("names") && description.find("specs") && description.find("structure");
   if (const auto* object = description.object())
     for (const auto& [key, value] : *object) {
+      if (has_schema && (key == "names" || key == "specs" || key == "structure")) continue;
       if ((key == "format" || key == "generator") && value.text())
         name = *value.text();
       else
@@ -160,7 +186,7 @@ struct Details {
     return steps_text(s.program) + ", state of " + std::to_string(s.initial.size());
   }
   std::string operator()(const Map& m) const {
-    return joined(step_texts(m.program), indent + 5, indent + 5);  // behind "map  "
+    return joined(step_texts(m.program), indent + 5, indent + 5);  // after "map  "
   }
   std::string operator()(const Filter& f) const { return steps_text(f.predicate); }
   std::string operator()(const Unbatch&) const { return ""; }
@@ -173,12 +199,12 @@ struct Details {
     return "rank " + std::to_string(s.rank) + " of " + std::to_string(s.world) + ", even=" + even +
            (s.steps ? ", steps=" + std::to_string(*s.steps) : "");
   }
-  std::string operator()(const Repeat& r) const { return r.times ? std::to_string(r.times) : "for ever"; }
+  std::string operator()(const Repeat& r) const { return r.times ? std::to_string(r.times) : "forever"; }
   std::string operator()(const Take& t) const { return std::to_string(t.count); }
   std::string operator()(const Skip& s) const { return std::to_string(s.count); }
   std::string operator()(const Concatenate&) const { return ""; }
   std::string operator()(const Interleave& i) const {
-    return std::to_string(i.cycle) + " at a time, " + std::to_string(i.block) + " in turn";
+    return "cycle=" + std::to_string(i.cycle) + ", block=" + std::to_string(i.block);
   }
   std::string operator()(const Batch& b) const { return std::to_string(b.size) + rows_text(b); }
   std::string operator()(const GroupBy& g) const {
@@ -241,9 +267,9 @@ void write(const Node& node, const ElementSizes* sizes, const std::string& inden
   out.push_back(text + "\n");
 }
 
-// The same without where, how often at once and how freely a user's function runs: "python", "num_parallel"
-// and "pure" of the parameters that name its slot. Of that what tells it from one of another branch, behind a
-// #, is left out too: it is chosen when a plan is saved.
+// The same value without the members that only say how a user's function runs: "python", "num_parallel" and
+// "pure" next to its "slot". The suffix of the slot after '#', which separates functions of different
+// branches, is left out too: it is chosen when a plan is saved.
 Value without_place(const Value& value) {
   if (const auto* list = value.list()) {
     Value::List out;
@@ -261,7 +287,7 @@ Value without_place(const Value& value) {
   return out;
 }
 
-// The plan's identity: everything that decides bytes, and nothing that does not.
+// The plan's identity: everything that determines bytes, and nothing else.
 Value identity(const Node& node) {
   Value out{Value::Object()};
   if (node.as<Read>() || node.as<Generate>()) {
@@ -288,7 +314,7 @@ Value identity(const Node& node) {
 
 void append_data(const Node& node, std::string& out) {
   if (const auto* read = node.as<Read>())
-    out += read->source->fingerprint() + (read->is_narrowed ? " of " + node.schema.text() : "") + "\n";
+    out += read->source->fingerprint() + (read->is_narrowed ? " of " + node.schema.stable_text() : "") + "\n";
   if (const auto* generate = node.as<Generate>()) out += generate->generator->fingerprint() + "\n";
   for (const NodePtr& in : node.inputs) append_data(*in, out);
 }

@@ -17,7 +17,7 @@ std::string marked(char mark, const std::string& node) {
 
 }  // namespace
 
-// By their longest common subsequence: nodes that stay where they are say nothing.
+// By their longest common subsequence: nodes that stay in place are not listed.
 std::string explain_change(const NodePtr& before, const NodePtr& after) {
   const std::vector<std::string> old = explain_nodes(before), made = explain_nodes(after);
   std::vector<std::vector<size_t>> common(old.size() + 1, std::vector<size_t>(made.size() + 1, 0));

@@ -16,7 +16,7 @@ void note(const std::string& text, std::vector<std::string>& out) {
   if (std::ranges::find(out, text) == out.end()) out.push_back(text);
 }
 
-constexpr uint64_t kManyRows = 1000;  // of a block: more are not counted
+constexpr uint64_t kManyRows = 1000;  // rows of a block are counted up to this number
 constexpr uint64_t kManyBlocks = 10'000;
 constexpr size_t kManyNames = 200;  // characters
 
@@ -36,10 +36,10 @@ uint64_t blocks_of(const Source& source) {
   return blocks;
 }
 
-// A source of blocks that hold many samples.
+// A source whose blocks hold many samples.
 struct ReadBlocks {
   const Source& source;
-  uint64_t rows, blocks;        // of the first; of all: up to kManyRows and kManyBlocks
+  uint64_t rows, blocks;        // rows of the first block, number of blocks: up to kManyRows and kManyBlocks
   std::optional<double> bytes;  // of a block
 };
 
@@ -65,25 +65,25 @@ std::string at_least(uint64_t count, uint64_t most) {
   return (count < most ? "" : "at least ") + std::to_string(count);
 }
 
-// A permutation jumps from block to block, and of each that it opens it mostly wants one sample.
+// A permutation jumps from block to block, and mostly needs one sample of each block it opens.
 void note_amplified_reads(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
   for (const ReadBlocks& read : read_blocks(node, kept)) {
     const auto blocks = static_cast<double>(read.blocks);
-    std::string how_many = "unless all blocks stay in memory, of which they may have " +
-                           byte_size_text(kept.bytes) + ", most samples";
+    std::string how_many =
+        "unless all blocks fit in " + byte_size_text(kept.bytes) + " of memory, most samples";
     if (read.bytes) {
       const double stay = std::floor(kept.bytes / std::max(*read.bytes, 1.0));
       if (stay >= blocks) continue;
       const double alone = std::max(1.0, std::round(100 * (1 - stay / blocks)));
-      how_many = "of " + at_least(read.blocks, kManyBlocks) + " blocks " +
-                 std::to_string(static_cast<uint64_t>(stay)) + " stay in memory (" +
-                 byte_size_text(kept.bytes) + ", half of the budget), so that about " +
-                 std::to_string(static_cast<uint64_t>(alone)) + " of 100 samples";
+      how_many = std::to_string(static_cast<uint64_t>(stay)) + " of " + at_least(read.blocks, kManyBlocks) +
+                 " blocks stay in memory (" + byte_size_text(kept.bytes) +
+                 ", half of the budget), so about " + std::to_string(static_cast<uint64_t>(alone)) +
+                 " of 100 samples";
     }
-    note("shuffle permutes all samples, and a block of this data holds many (the first, at " +
-             read.source.where(0) + ", " + at_least(read.rows, kManyRows) + "): " + how_many +
-             " read and open a whole block for themselves alone; shuffle(blocks=) opens each once, and "
-             "shuffle(window=) reads them in order",
+    note("shuffle permutes all samples, and each block of this data holds many (the first, at " +
+             read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) + "): " + how_many +
+             " each read and open a whole block; shuffle(blocks=) opens each block once, "
+             "shuffle(window=) reads blocks in order",
          out);
   }
 }
@@ -95,22 +95,21 @@ void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlo
     if (!read.bytes || static_cast<double>(blocks) * *read.bytes <= kept.bytes) continue;
     note("shuffle mixes " + std::to_string(blocks) + " blocks of about " + byte_size_text(*read.bytes) +
              " (the first, at " + read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) +
-             " samples), and they may have " + byte_size_text(kept.bytes) +
-             ", half of the memory budget: some are read and opened again and again; fewer blocks= or a "
-             "larger "
-             "memory_budget= opens each once",
+             " samples), which exceeds " + byte_size_text(kept.bytes) +
+             ", half of the memory budget: some blocks are read and opened repeatedly; with fewer "
+             "blocks= or a larger memory_budget= each is opened once",
          out);
   }
 }
 
 void note_blocks(const Node& shuffle, const KeptBlocks& kept, std::vector<std::string>& out) {
   const auto& kind = *shuffle.as<Shuffle>();
-  if (is_batched(*shuffle.input())) return;  // whose rows come together
+  if (is_batched(*shuffle.input())) return;  // the rows of a batch are read together
   if (kind.blocks > 0) note_blocks_that_do_not_fit(*shuffle.input(), kind.blocks, kept, out);
   if (kind.window == 0 && kind.blocks == 0) note_amplified_reads(*shuffle.input(), kept, out);
 }
 
-// A folder of files that nobody takes for images is a class less, and other labels.
+// A folder in which no file is recognized as an image is no class, which changes the labels.
 void note_left_out_classes(const Source& source, std::vector<std::string>& out) {
   const Value metadata = source.metadata();
   const Value* left_out = metadata.find("left_out");
@@ -125,7 +124,7 @@ void note_left_out_classes(const Source& source, std::vector<std::string>& out) 
     names += (names.empty() ? "'" : ", '") + *folder.text() + "'";
   }
   note("no image was found in " + names +
-           ", which are no classes then: the files left out have the endings " +
+           ", so these folders are not classes; the files left out have the extensions " +
            endings_text(*left_out->find("endings")),
        out);
 }
@@ -134,7 +133,7 @@ bool reads_a_generator(const Node& node) {
   return find_node(node, [](const Node& one) { return one.as<Generate>() != nullptr; });
 }
 
-// Draws below a cache are made once.
+// Random draws below a cache happen once.
 void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
   each_node(node, [&](const Node& one) {
     const auto* map = one.as<Map>();
@@ -142,21 +141,19 @@ void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
     for (const Call& call : map->program.steps)
       if (varies_by_epoch(call))
         note(std::string(call.op->name()) +
-                 " stands before cache: what it draws in epoch 0 is kept for all epochs; put it after cache "
-                 "to "
-                 "draw anew",
+                 " is before cache: its random draws of epoch 0 are kept for all epochs; put it after cache "
+                 "to draw again in every epoch",
              out);
   });
 }
 
-// So is the order of what is joined below a cache.
+// Elements that are joined below a cache keep the order of epoch 0.
 void note_frozen_orders(const Node& node, bool joined, std::vector<std::string>& out) {
   const auto* shuffle = node.as<Shuffle>();
   if (joined && shuffle)
     note(
-        "shuffle stands before cache, with batch, window or zip between: the same samples stand in each "
-        "batch "
-        "in every epoch; put cache before batch to mix them anew",
+        "shuffle is before cache, with batch, window or zip in between: every epoch has the same samples in "
+        "each batch; put cache before batch to mix samples again in every epoch",
         out);
   joined = joined || gathers(node) || node.as<Zip>();
   for (const NodePtr& input : node.inputs) note_frozen_orders(*input, joined, out);
@@ -175,35 +172,33 @@ void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>&
   const auto* shuffle = node.as<Shuffle>();
   if (shuffle && is_batched(*node.input()))
     note(
-        "shuffle stands after batch: whole batches change places, and the same samples stay together; put it "
+        "shuffle is after batch: whole batches are shuffled, and the same samples stay together; put it "
         "before batch to mix samples",
         out);
   if (shuffle && shuffle->seed == 0)
     note(
-        "shuffle has seed 0, as when none is given: every run has the same orders; another seed= "
-        "chooses others",
+        "shuffle has seed 0, the default: every run has the same order in each epoch; pass another seed= to "
+        "change it",
         out);
   if (shuffle) note_blocks(node, kept, out);
   const bool may_fail = program_of(node.kind) != nullptr;
   if (may_fail && node.input()->as<OnError>() && !gathers(*node.input()->input()))
-    note("on_error stands before a " + std::string(kind_name(node.kind)) +
-             ": it answers what fails above it, not in what follows; put it after the verbs it is for",
+    note("on_error is before a " + std::string(kind_name(node.kind)) +
+             ": it applies to failures of the verbs before it, not of those after it; put it after the verbs "
+             "it is for",
          out);
   const auto* on_error = node.as<OnError>();
   if (on_error && on_error->policy != OnErrorPolicy::raise && reads_a_generator(node))
     note(
-        "on_error stands after from_generator: what the generator itself raises, or gives in another form, "
-        "ends "
-        "the run all the same; nothing comes after it",
+        "on_error is after from_generator: when the generator itself raises, or yields an element of another "
+        "structure, the run ends anyway, because no element comes after that",
         out);
-  // Elsewhere it rises to the data, whatever verbs stand between.
+  // Elsewhere the shard acts at the data, whatever verbs are in between.
   if (node.as<Shard>() && !node.input()->indexed)
     note(
-        "shard stands after a filter, unbatch, window shuffle, on_error(\"skip\") or another verb whose "
-        "elements "
-        "depend on those before: every rank reads and decodes everything and keeps its share; put shard "
-        "before "
-        "it if ranks may take different numbers of samples",
+        "shard is after a filter, unbatch, window shuffle, on_error(\"skip\") or another verb whose elements "
+        "depend on earlier ones: every rank reads and decodes everything and keeps its share; put shard "
+        "before it if ranks may have different numbers of samples",
         out);
 }
 
@@ -232,7 +227,7 @@ std::vector<std::string> data_notes(const Node& plan) {
 
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
-  // All samples of the data come, each by itself.
+  // Every sample of the data is delivered, and on its own.
   const auto is_plain = [](const Node& node) {
     return node.as<Read>() || node.as<Map>() || node.as<OnError>() || node.as<Shard>() ||
            node.as<Shuffle>() || node.as<Concatenate>() || node.as<Interleave>() || node.as<Mix>() ||

@@ -1,4 +1,4 @@
-// What explain() warns of: plans that mean something else than their authors may think.
+// Warnings of explain(): plans that may not do what their author expects.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,22 +8,21 @@
 
 namespace headrace {
 
-// What a run keeps of the blocks that it has opened, for those that want them again.
+// What a run keeps of the blocks it has opened, in case they are needed again.
 struct KeptBlocks {
-  double bytes = 0;         // of them, where an order jumps between them
-  ElementSizes sizes = {};  // of reads, as far as they are known
+  double bytes = 0;         // budget for kept blocks, where an order jumps between blocks
+  ElementSizes sizes = {};  // of reads, as far as known
 };
 
-// One line each, from the data to the end of the plan; none twice.
+// One line each, from the data to the end of the plan, without duplicates.
 std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept);
-// Those of them that make a run many times slower, as far as sizes are known: it says so as it begins.
+// The notes on plans that run many times slower, as far as sizes are known: a run warns as it begins.
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept);
 
-// Of the data as they were opened, what is worth a warning (notes_of() in formats/data_notes.h); none twice.
+// Warnings about the data as opened (notes_of() in formats/data_notes.h), without duplicates.
 std::vector<std::string> data_notes(const Node& plan);
 
-// Whether elements are batches: what stands after batch() moves or changes them, unbatch() and pack() end
-// them.
+// Whether elements are batches: verbs after batch() move or change batches, unbatch() and pack() end them.
 bool is_batched(const Node& node);
 
 }  // namespace headrace

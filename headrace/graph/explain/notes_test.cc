@@ -27,27 +27,27 @@ class TwoBlocks final : public Source {
 
 TEST(Notes, AGlobalShuffleOverBlocksOfManySamplesReadsThemAgainAndAgain) {
   const NodePtr read = *make_node(Read{std::make_shared<TwoBlocks>()}, {});
-  const ElementSizes sizes{{read.get(), {1000, 6}}};  // 3 kB a block, on average
+  const ElementSizes sizes{{read.get(), {1000, 6}}};  // 3 kB per block, on average
   const auto noted = [&](Shuffle shuffle, double bytes, ElementSizes known) {
     return notes(*make_node(shuffle, {read}), {bytes, std::move(known)});
   };
-  const std::string told =
-      "shuffle permutes all samples, and a block of this data holds many (the first, at t.arrow, row 0, "
-      "4): of 2 blocks 1 stay in memory (6.0 kB, half of the budget), so that about 50 of 100 samples read "
-      "and open a whole block for themselves alone; shuffle(blocks=) opens each once, and shuffle(window=) "
-      "reads them in order";
-  EXPECT_THAT(noted({.seed = 3}, 5999, sizes), ElementsAre(told));
+  const std::string amplified =
+      "shuffle permutes all samples, and each block of this data holds many (the first, at t.arrow, row 0, "
+      "holds 4): 1 of 2 blocks stay in memory (6.0 kB, half of the budget), so about 50 of 100 samples each "
+      "read and open a whole block; shuffle(blocks=) opens each block once, shuffle(window=) reads blocks "
+      "in order";
+  EXPECT_THAT(noted({.seed = 3}, 5999, sizes), ElementsAre(amplified));
   EXPECT_THAT(noted({.seed = 3, .window = 4}, 3000, sizes), IsEmpty());
   EXPECT_THAT(noted({.seed = 3, .blocks = 1}, 3000, sizes), IsEmpty());
-  // What is kept is opened once.
+  // Blocks that are kept are opened once.
   EXPECT_THAT(noted({.seed = 3}, 6000, sizes), IsEmpty());
-  EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {5999, sizes}), ElementsAre(told));
+  EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {5999, sizes}), ElementsAre(amplified));
   EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {6000, sizes}), IsEmpty());
   EXPECT_THAT(warnings(*make_node(Shuffle{.seed = 3}, {read}), {5999, {}}), IsEmpty());
-  // How many stay cannot be said where nobody knows how large they are.
+  // How many stay is unknown where the size of a block is unknown.
   EXPECT_THAT(noted({.seed = 3}, 6000, {}),
-              ElementsAre(HasSubstr("unless all blocks stay in memory, of which they may have 6.0 kB, most "
-                                    "samples read and open a whole block for themselves alone")));
+              ElementsAre(HasSubstr("unless all blocks fit in 6.0 kB of memory, most samples each read and "
+                                    "open a whole block")));
 }
 
 TEST(Notes, BlocksThatAreMixedMayNotFit) {
@@ -61,8 +61,8 @@ TEST(Notes, BlocksThatAreMixedMayNotFit) {
   EXPECT_THAT(
       noted(9, 5000),
       ElementsAre("shuffle mixes 2 blocks of about 3.0 kB (the first, at t.arrow, row 0, holds 4 "
-                  "samples), and they may have 5.0 kB, half of the memory budget: some are read and "
-                  "opened again and again; fewer blocks= or a larger memory_budget= opens each once"));
+                  "samples), which exceeds 5.0 kB, half of the memory budget: some blocks are read and "
+                  "opened repeatedly; with fewer blocks= or a larger memory_budget= each is opened once"));
 }
 
 }  // namespace

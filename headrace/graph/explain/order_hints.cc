@@ -9,9 +9,9 @@
 namespace headrace {
 namespace {
 
-constexpr double kMuch = 0.5;  // of the values: what keeps no more than that shrinks them
+constexpr double kMuch = 0.5;  // an operator that keeps at most this share of the values shrinks them
 constexpr double kMuchOfImage = 0.25;
-constexpr double kWorthSaying = 0.05, kMostOfWork = 0.25;  // of the CPU time of all operators
+constexpr double kWorthSaying = 0.05, kMostOfWork = 0.25;  // shares of the CPU time of all operators
 
 std::string with_line(const Call& call) {
   return std::string(call.op->name()) + (call.made_at.empty() ? "" : " (" + call.made_at + ")");
@@ -33,7 +33,7 @@ bool same_dimensions(const Shape& a, const Shape& b) {
   return of_a == of_b;
 }
 
-// The chain of maps that elements go through before something else happens to them than to be moved.
+// The chain of maps below `top`, up to the first verb that does more than move indices.
 Program program_from(const Node& top) {
   std::vector<const Program*> programs;
   for (const Node* node = &top; node->as<Map>() || moves_indices(*node); node = node->input().get())
@@ -61,7 +61,7 @@ class Hints {
  private:
   const TensorSpec& spec(int value) const { return program_.specs[static_cast<size_t>(value)]; }
 
-  // As much of it as there are values, and as many values come out as went in.
+  // Work proportional to the number of values, with as many values out as in.
   bool works_on_each_value(const Call& call) const {
     const AnyOp& op = *call.op;
     if (op.phase() != Phase::cpu || call.outputs != 1 || op.placing() != Placing::none || op.reads_part())
@@ -71,7 +71,7 @@ class Hints {
     return op.elementwise() || (in.dtype != out.dtype && same_dimensions(in.shape, out.shape));
   }
 
-  // The only one that has a use for the value; null when there are more, or it leaves the program.
+  // The only step that uses the value; null when there are several, or when the value is an output.
   const Call* only_reader(int value) const {
     if (std::ranges::find(program_.outputs, value) != program_.outputs.end()) return nullptr;
     const Call* reader = nullptr;
@@ -87,7 +87,7 @@ class Hints {
     if (call.ordinal >= measured_.size() || measured_[call.ordinal].calls == 0) return nullptr;
     return &measured_[call.ordinal];
   }
-  // Of the CPU time of all operators.
+  // Share of the CPU time of all operators.
   double share_of(const OperatorCost& cost) const {
     return all_s_ > 0 ? cost.cpu_s * static_cast<double>(cost.calls) / all_s_ : 0;
   }
@@ -95,7 +95,7 @@ class Hints {
     return cost.bytes / static_cast<double>(std::max<size_t>(1, size_of(spec(value).dtype)));
   }
 
-  // What share of the values of `call` is left behind `reader`; 1 where nobody knows, or it is more.
+  // The share of the values of `call` that is left after `reader`; 1 where unknown or not less.
   double left_of(const Call& call, const Call& reader, int value) const {
     const OperatorCost *before = cost_of(call), *after = cost_of(reader);
     if (before && after && before->bytes > 0)
@@ -105,10 +105,10 @@ class Hints {
     const TensorSpec &in = spec(value), &out = spec(reader.first_output);
     if (in.is_static() && out.is_static() && in.shape.count() > 0)
       return static_cast<double>(out.shape.count()) / static_cast<double>(in.shape.count());
-    return reader.op->reads_part() && !in.shape.is_static() ? 0 : 1;  // a crop of what is larger
+    return reader.op->reads_part() && !in.shape.is_static() ? 0 : 1;  // a crop of a larger image
   }
 
-  // Whether they may change places, as far as dtypes and shapes go.
+  // Whether the two may be swapped, as far as dtypes and shapes go.
   bool may_change_places(const Call& call, const Call& reader, int value) const {
     std::vector<TensorSpec> inputs;
     for (const int input : reader.inputs) inputs.push_back(spec(input == value ? call.inputs[0] : input));
@@ -141,14 +141,14 @@ class Hints {
     }
     const Call& first = *works.front();
     const OperatorCost *before = cost_of(first), *after = cost_of(reader);
-    std::string sizes = "a part of them, " + spec(reader.first_output).shape.text();
+    std::string sizes = "only " + spec(reader.first_output).shape.text();
     if (before && after) sizes = amount(after->bytes) + " of " + amount(before->bytes);
-    const char* work = works.size() == 1 ? " works" : " work";
-    out_.push_back(names + work + " on every value of an element, of which " + with_line(reader) + " keeps " +
-                   sizes + "; the other way round is less work");
+    const char* work = works.size() == 1 ? " processes" : " process";
+    out_.push_back(names + work + " every value of an element, but " + with_line(reader) + " then keeps " +
+                   sizes + "; swap them to do less work");
   }
 
-  // A decode that leaves nothing out, and could.
+  // A decode of the whole image that could decode a part.
   bool makes_whole_image(const Call& call) const {
     if (!call.op->makes_part()) return false;
     const auto match = call.op->params().get_text("match");
@@ -162,9 +162,9 @@ class Hints {
     if (!after || !before || reader->op->placing() != Placing::resamples) return;
     if (after->bytes > kMuchOfImage * before->bytes || share_of(*before) < kMostOfWork) return;
     out_.push_back(
-        with_line(call) + " makes " + amount(before->bytes) + " of pixels an image, of which " +
-        with_line(*reader) + " makes " + amount(after->bytes) +
-        "; with match=\"fast\" the two are one step that makes little more than those, with almost the "
+        with_line(call) + " decodes " + amount(before->bytes) + " of pixels per image, which " +
+        with_line(*reader) + " reduces to " + amount(after->bytes) +
+        "; with match=\"fast\" the two are one step that decodes little more than it needs, with almost the "
         "same values (docs/jpeg.md)");
   }
 
@@ -175,7 +175,7 @@ class Hints {
   std::set<int> told_;
 };
 
-// Bytes of a row of these fields; below 0 where they are not known.
+// Bytes of a row of these fields; negative where unknown.
 double row_bytes(const Schema& schema, const std::vector<bool>& counted) {
   double bytes = 0;
   for (size_t f = 0; f < schema.size(); ++f) {
@@ -186,7 +186,7 @@ double row_bytes(const Schema& schema, const std::vector<bool>& counted) {
   return bytes;
 }
 
-// What is gathered into batches and then not looked at.
+// Fields that are gathered into batches and then not used.
 void hint_at_batch(const Node& node, std::vector<std::string>& out) {
   const auto* map = node.as<Map>();
   if (!map) return;
@@ -202,9 +202,8 @@ void hint_at_batch(const Node& node, std::vector<std::string>& out) {
   const auto line = [](const Node& one) {
     return std::string(kind_name(one.kind)) + (one.made_at.empty() ? "" : " (at " + one.made_at + ")");
   };
-  out.push_back(line(*below) + " gathers " + amount(whole) + " an element, of which " + line(node) +
-                " does not look at " + amount(left_out) +
-                "; a map before it that leaves them out saves that");
+  out.push_back(line(*below) + " gathers " + amount(whole) + " per element, of which " + line(node) +
+                " does not use " + amount(left_out) + "; drop those fields with a map before the batch");
 }
 
 void collect(const Node& node, bool in_chain, std::span<const OperatorCost> measured,

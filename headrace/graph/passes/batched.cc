@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// An input of another shape is repeated for the values of the first: of many samples that is not one step.
+// An input of another shape is broadcast over the first: over many samples that is not a single step.
 bool is_for_each_value(const Call& call, const Program& program) {
   const auto shape = [&](int value) { return program.specs[static_cast<size_t>(value)].shape; };
   return call.op->elementwise() && call.op->bound().empty() && !call.inputs.empty() &&

@@ -1,4 +1,4 @@
-// A program for one sample as one for many at once, side by side: the same bytes for each.
+// A program for one sample turned into one for many at once, with the same bytes for each.
 #pragma once
 #include <optional>
 
@@ -6,9 +6,8 @@
 
 namespace headrace {
 
-// The same steps over batches of the fields, of which `incoming` is the schema. Nothing where that is not the
-// same: operators that look at a whole sample, shapes that differ from sample to sample, the engine's own
-// fields.
+// The same steps over batches of the fields; `incoming` is the schema of a batch. Empty where that is not
+// equivalent: operators that need a whole sample, shapes that differ between samples, engine fields.
 std::optional<Program> batched(const Program& program, const Schema& incoming);
 
 }  // namespace headrace

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// Batches of a rank's own samples are its own.
+// Batches of one rank's samples belong to that rank alone.
 const Shard* shard_below_batch(const Node& node) {
   if (gathers(node)) return find_shard(node);
   for (const NodePtr& input : node.inputs)
@@ -18,9 +18,10 @@ const Shard* shard_below_batch(const Node& node) {
   return nullptr;
 }
 
-// What decides an element that is kept: the plan below, the data, and, where it draws, what it draws from.
+// What determines a cached element: the plan below, the data, and, if random numbers are drawn, their keys.
 std::string cache_key(const NodePtr& below, uint64_t seed) {
-  constexpr std::string_view kArithmetic = "arithmetic 1";  // another one when an operator makes other bytes
+  constexpr std::string_view kArithmetic =
+      "arithmetic 1";  // to be changed when an operator produces other bytes
   std::string out = fingerprint(below, 0) + std::string(kArithmetic), draws;
   each_call(*below, [&](const Call& call) {
     if (call.op->random()) draws += " " + std::to_string(call.ordinal);
@@ -35,7 +36,7 @@ std::string cache_key(const NodePtr& below, uint64_t seed) {
   return hash_text(out + " seed " + std::to_string(seed) + draws);
 }
 
-// Those of the C functions, whose code nobody can look at.
+// The versions of the C functions, whose code cannot be compared.
 std::string versions_of_c(const Node& below) {
   std::string out;
   each_call(below, [&](const Call& call) {

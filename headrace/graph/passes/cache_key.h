@@ -1,4 +1,4 @@
-// What names the elements that a cache keeps.
+// The key of the elements in a cache.
 #pragma once
 #include <cstdint>
 
@@ -6,8 +6,8 @@
 
 namespace headrace {
 
-// The plan with the key of each `cache()` in it: another one where elements would be others. Which files are
-// read and what they hold is not in it (see data_key). REQUIRES: numbered.
+// The plan with the key of each `cache()` filled in: it differs where elements would differ. Which files are
+// read and their content is not part of it (see data_key). REQUIRES: numbered.
 NodePtr with_cache_keys(const NodePtr& node, uint64_t seed);
 
 }  // namespace headrace

@@ -15,7 +15,7 @@ bool is_field_of_engine(const Program& program, int value) {
   return at < program.input_fields.size() && program.input_fields[at] < 0;
 }
 
-// The steps of `program` in `wanted`, appended to `out`; `value_of` says what its values are there.
+// Appends the steps of `program` in `wanted` to `out`; `value_of` maps its values to those of `out`.
 void append_steps(Program& out, const Program& program, const std::vector<bool>& wanted,
                   std::vector<int>& value_of) {
   for (size_t s = 0; s < program.steps.size(); ++s) {

@@ -1,4 +1,5 @@
-// A program in two: what answers the same in every epoch, and may be kept, and what follows it.
+// Splits a program in two: the part that gives the same result in every epoch and may be cached, and the
+// rest.
 #pragma once
 #include <vector>
 
@@ -6,16 +7,16 @@
 
 namespace headrace {
 
-// Which steps give the same bytes for a sample whenever they run: neither they nor what they are made of
-// draws, asks whether the sample only fills up a shard, or is a Python function that does not say so.
+// Which steps give the same bytes for a sample whenever they run: neither they nor their inputs draw random
+// numbers, use the validity of the sample (kValidField), or are Python functions not declared pure.
 std::vector<bool> repeatable_steps(const Program& program);
 
 struct Halves {
-  Program first;   // its outputs are what the second one, or nobody but the consumer, wants of it
-  Program second;  // over those
+  Program first;   // its outputs are the values that the second one or the consumer needs
+  Program second;  // its inputs are those values
 };
-// compose(first, second) does what `program` does, and steps keep their ordinals. REQUIRES: kept[i] says of
-// each step whether it is one of the first program, and what those are made of is kept, too.
+// compose(first, second) is equivalent to `program`, and steps keep their ordinals. REQUIRES: kept[i] is true
+// for the steps of the first program; the inputs of kept steps are kept, too.
 Halves cut(const Program& program, const std::vector<bool>& kept);
 
 }  // namespace headrace

@@ -7,7 +7,7 @@ namespace {
 
 const Schema kSample = Schema::of({"image", "label"}, {{DType::bytes, {kAny}}, {DType::i64, {}}});
 
-// decode_image, resize, random_crop; and label + 1 on the side.
+// decode_image, resize, random_crop; and, independent of those, label + 1.
 Program augment(bool with_valid = false) {
   ProgramBuilder builder(kSample, "map at train.py:3");
   const int image = *builder.field("image"), label = *builder.field("label");

@@ -7,13 +7,13 @@
 namespace headrace {
 namespace {
 
-// Verbs that hand fields on as they are and look at none.
+// Verbs that pass fields on unchanged and use none.
 bool passes_fields(const Node& node) {
   return node.as<Shuffle>() || node.as<Shard>() || node.as<Repeat>() || node.as<Take>() || node.as<Skip>() ||
          node.as<OnError>() || node.as<Draw>() || node.as<SortBy>();
 }
 
-// `node` with the map at the lower end of its verbs narrowed to `kept`; null when it cannot be made.
+// `node` with the map at the lower end of its verbs narrowed to `kept`; null when that is not possible.
 NodePtr narrowed(const Node& node, const std::vector<int>& kept) {
   if (const auto* map = node.as<Map>()) {
     const auto made = make_node(Map{with_outputs(map->program, kept)}, node.inputs, node.made_at);

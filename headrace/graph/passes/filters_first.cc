@@ -12,8 +12,8 @@ bool is_engine_field(const Program& program, int value) {
          program.input_fields[static_cast<size_t>(value)] < 0;
 }
 
-// A program as two: `first` has the steps that some of its outputs need, and gives whatever the other steps
-// and the outputs want of it and of the incoming sample; `second` has the rest.
+// Splits a program in two: `first` has the steps that some of the outputs need, and outputs whatever the
+// other steps and the outputs need of it and of the incoming sample; `second` has the rest.
 class Cut {
  public:
   Cut(const Program& program, const std::vector<int>& wanted) : program_(program) {
@@ -29,14 +29,14 @@ class Cut {
     for (const int v : program.outputs) give(v);
   }
 
-  // Whether `first` has none of them: the incoming samples will do instead.
+  // Whether `first` has no steps: the incoming samples are enough.
   bool is_none() const {
     return std::ranges::none_of(steps_, [](bool early) { return early; });
   }
   bool is_all() const {
     return std::ranges::all_of(steps_, [](bool early) { return early; });
   }
-  // Of samples that stand between the two.
+  // The field of `value` in the samples between the two programs.
   int field_of(int value) const {
     const bool is_incoming = is_none() || is_engine_field(program_, value);
     return is_incoming ? program_.input_fields[index(value)] : given_[index(value)];
@@ -89,7 +89,7 @@ class Cut {
     steps_[step] = true;
     return is_new;
   }
-  // The steps behind the values that are wanted early.
+  // The steps that compute the values needed early.
   bool add_what_is_read() {
     bool changed = false;
     for (size_t s = program_.steps.size(); s-- > 0;) {
@@ -102,8 +102,8 @@ class Cut {
     }
     return changed;
   }
-  // What follows a decode stays beside it: how much is decoded, and whether it is resampled as it is stored,
-  // depends on all of its readers (parts.h, planar.h).
+  // All readers of a decode stay in the same program: how much is decoded, and whether it is resampled as
+  // stored, depends on all of them (partial_outputs.h, planar.h).
   bool add_what_reads_images() {
     std::vector<bool> is_image(program_.specs.size(), false);
     bool changed = false;
@@ -124,10 +124,10 @@ class Cut {
   }
 
   const Program& program_;
-  std::vector<bool> steps_;  // that `first` has
-  std::vector<bool> early_;  // values that are there before or after it
-  std::vector<int> given_;   // values -> fields of what it gives, or -1
-  std::vector<int> fields_;  // those values
+  std::vector<bool> steps_;  // whether a step is in `first`
+  std::vector<bool> early_;  // values available before or after `first`
+  std::vector<int> given_;   // value -> field of the output of `first`, or -1
+  std::vector<int> fields_;  // the values in those fields
 };
 
 NodePtr map_of(Program program, const NodePtr& input, const std::string& made_at) {
@@ -145,8 +145,8 @@ const Map* map_below(const Node& node) {
 NodePtr cut_below(const Node& node) {
   const Map* const top = map_below(*node.input());
   if (!top) return nullptr;
-  // All maps below as one, and under it the verbs between them that move indices: which sample stands where
-  // does not depend on what is done to it.
+  // All maps below as one, and below it the verbs between them that move indices: the position of a sample
+  // does not depend on what the maps do to it.
   Program program;
   std::vector<const Node*> verbs;
   std::string made_at;
@@ -160,7 +160,7 @@ NodePtr cut_below(const Node& node) {
     program = map == top ? map->program : compose(map->program, program);
     made_at = source->made_at;
   }
-  // Whether a sample counts is known to what stands in a level, not after it.
+  // The validity of a sample is known within a level, not after it.
   if (std::ranges::find(program.input_fields, kValidField) != program.input_fields.end()) return nullptr;
   Program predicate = node.as<Filter>()->predicate;
   std::vector<int> wanted;

@@ -1,8 +1,8 @@
-// What a filter drops is made no further than the filter looks: a map below it is cut in two, and the filter
-// stands between.
+// Moves filters before work they do not depend on: a map below a filter is split in two, with the filter in
+// between, so that dropped samples are computed only as far as the filter needs.
 //
-// Not a rewrite, for a step that fails is seen or not seen: with any rewrite switched off it must be the
-// same.
+// Not a rewrite: it decides whether a failing step is reported, so it must also apply with every rewrite
+// switched off.
 #pragma once
 #include "headrace/graph/node.h"
 

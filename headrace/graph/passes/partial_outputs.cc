@@ -5,8 +5,8 @@
 namespace headrace {
 namespace {
 
-// Collects who reads `value` of program `at`, in it and, as a field, in those after it. False when somebody
-// needs all of it.
+// Collects the steps that read `value` of program `at`, in it and, as a field, in those after it. False when
+// a reader needs the whole value.
 bool find_readers(std::span<const Program> chain, size_t at, int value, size_t from,
                   std::vector<PartReader>& readers) {
   const Program& program = chain[at];

@@ -1,7 +1,7 @@
-// Which steps need to make only a part of an image, because those who read it crop it.
+// Finds steps that need to produce only a part of an image, because all readers crop it.
 //
-// Not a rewrite: it holds with any rewrite switched off, so that damage in pixels that nobody asks for is
-// found always or never.
+// Not a rewrite: it also applies with every rewrite switched off, so that whether damage in unused pixels is
+// found does not depend on rewrites.
 #pragma once
 #include <span>
 
@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-// Fills Call::part_readers of every step whose output goes to cropping operators and nowhere else. `chain`:
-// programs that run one after the other on one sample.
+// Fills Call::part_readers of every step whose output goes only to cropping operators. `chain`: programs that
+// run one after the other on one sample.
 void mark_part_readers(std::span<Program> chain);
 
 }  // namespace headrace

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// Verbs that make something of an element, which may fail; the others decide which comes when.
+// Verbs that process an element and may fail; the others only determine the order of elements.
 bool may_fail(const Node& node) {
   return node.as<Read>() || node.as<Map>() || node.as<Filter>() || node.as<Unbatch>() ||
          node.as<TakeWhile>() || node.as<Unique>() || node.as<Scan>();
@@ -13,8 +13,8 @@ bool may_fail(const Node& node) {
 
 struct Covered {
   NodePtr node;
-  bool gathers = false;   // a batch or its like stands in it
-  bool may_fail = false;  // something outside of these
+  bool gathers = false;   // contains a batch or another verb that gathers
+  bool may_fail = false;  // a verb above those may fail
 };
 // `node` with the on_error below each of the nearest verbs that gather.
 Result<Covered> cover(const NodePtr& node, const Node& on_error) {
@@ -35,8 +35,8 @@ Result<Covered> cover(const NodePtr& node, const Node& on_error) {
   out.node = with_inputs(*node, inputs);
   if (out.node) return out;
   const std::string verb(kind_name(node->kind));
-  return invalid("on_error: \"skip\" leaves samples out of the batches below " + verb +
-                 ", which wants to know how many there are; put it before the batch, or give \"replace\"" +
+  return invalid("on_error: \"skip\" drops samples from the batches below " + verb + ", but " + verb +
+                 " needs to know how many there are; put it before the batch, or use \"replace\"" +
                  (on_error.made_at.empty() ? "" : " (on_error at " + on_error.made_at + ")"));
 }
 

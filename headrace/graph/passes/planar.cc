@@ -9,14 +9,14 @@
 namespace headrace {
 namespace {
 
-// A value that is a decoded image, or one with crops, flips and at most one resampling behind it.
+// A value that is a decoded image, or one after crops, flips and at most one resampling.
 struct Link {
   int decode = -1;  // the step that decodes it; -1: the value is something else
-  int step = -1;    // that makes the value
+  int step = -1;    // the step that produces the value
   bool resampled = false;
-  bool shown = false;   // somebody wants its pixels
-  bool placed = false;  // its geometry is needed: for pixels to show, or for masks
-  bool leads = false;   // masks that somebody wants are cut where it is
+  bool shown = false;   // its pixels are used
+  bool placed = false;  // its geometry is needed: for pixels that are used, or for masks
+  bool leads = false;   // masks that are used are cropped where it is
   bool is_end() const { return decode >= 0 && resampled && shown; }
 };
 
@@ -82,8 +82,8 @@ class Chains {
     for (const int value : program_.outputs) at(value).shown = true;
   }
 
-  // From the end, for masks need the geometry of what comes before them. An image that nobody resamples keeps
-  // its masks beside it.
+  // From the end, because masks need the geometry of the steps before them. An image that is not resampled
+  // stays in one call with its masks.
   void find_leading() {
     for (size_t s = program_.steps.size(); s-- > 0;) {
       const Call& call = program_.steps[s];
@@ -107,9 +107,9 @@ class Chains {
   std::vector<Link> links_;
 };
 
-// Puts the calls of the new program in order: each once its inputs are there, decodes as late as can be, so
-// that one makes all pictures of its image. A picture on whose pixels the place of another depends is decoded
-// before it, by a call of its own.
+// Orders the calls of the new program: each after its inputs, decodes as late as possible, so that one call
+// produces all outputs from an image. If the geometry of one output depends on the pixels of another, the
+// latter is decoded first, by a call of its own.
 class Assembly {
  public:
   Assembly(const Program& program, const Chains& chains)
@@ -141,8 +141,8 @@ class Assembly {
     return out_.num_values() - 1;
   }
 
-  // What a step of the user becomes: itself, unless its pixels come from a decode_resampled, its part of a
-  // geometry, and what it does to the image's masks.
+  // What a step of the user becomes: itself (unless its pixels come from a decode_resampled), its part of a
+  // geometry, and the same step on the image's masks.
   void wait_for(const Call& call) {
     const Link& link = chains_.made_by(call);
     if (!(link.decode >= 0 && link.resampled)) waiting_.push_back(link.leads ? of_image(call) : call);
@@ -207,7 +207,7 @@ class Assembly {
     return waiting_.size() < before;
   }
 
-  // All pictures of the first image of which one can be made.
+  // All outputs of the first image for which one is ready.
   bool emit_decode() {
     int decode = -1;
     std::vector<int> ready, later;
@@ -242,11 +242,12 @@ class Assembly {
   std::vector<Call> waiting_;
   std::vector<bool> made_;        // by value of out_, and of program_ for the ends
   std::vector<int> value_of_;     // in out_, of a value of program_
-  std::vector<int> geometry_of_;  // the value of out_ that says where a value of program_ comes from
-  std::vector<int> header_of_;    // by step that decodes
+  std::vector<int> geometry_of_;  // the value of out_ that is the geometry of a value of program_
+  std::vector<int> header_of_;    // by decoding step
 };
 
-// A map and what stands below it, down to the lowest map of which only verbs that move indices separate it.
+// A map and the nodes below it, down to the lowest map that is separated from it only by verbs that move
+// indices.
 struct Run {
   std::vector<const Node*> nodes;                 // from the top
   std::vector<const Program*> programs() const {  // in the order in which they run
@@ -276,7 +277,7 @@ NodePtr joined(const Run& run, Program program, NodePtr below) {
   return made.ok() ? *made : nullptr;
 }
 
-// The run as it is, with chains within its maps alone.
+// The run as it is, with chains only within single maps.
 NodePtr separate(const Run& run, NodePtr below, std::set<std::string>& notes) {
   std::set<uint32_t> followed;
   for (auto node = run.nodes.rbegin(); node != run.nodes.rend() && below; ++node) {
@@ -299,14 +300,14 @@ Program composed(const Run& run) {
   return whole;
 }
 
-// Says what the verb below the run costs, when without it a chain would lead from the maps beyond it to a
-// resampling in this run.
+// Notes the cost of the verb below the run, when without it a chain would lead from the maps below that verb
+// to a resampling in this run.
 void note_chains_cut_below(const Run& run, std::set<std::string>& notes) {
   const Node* node = run.nodes.back()->input().get();
   const Node* border = nullptr;
   for (; node->inputs.size() == 1 && !node->as<Map>() && node->schema == node->input()->schema;
        node = node->input().get())
-    if (!moves_indices(*node)) border = node;  // the lowest: those above it are what they are because of it
+    if (!moves_indices(*node)) border = node;  // the lowest one: it is the cause for those above it
   if (!border || !node->as<Map>()) return;
   const Program beyond = composed(run_below(*node)), whole = compose(beyond, composed(run));
   std::set<uint32_t> ordinals;
@@ -315,7 +316,7 @@ void note_chains_cut_below(const Run& run, std::set<std::string>& notes) {
   for (const int end : chains.ends())
     if (ordinals.contains(chains.decoding(end).ordinal) && !ordinals.contains(chains.resampling(end).ordinal))
       notes.insert(chains.text(end) + ": " + std::string(kind_name(border->kind)) +
-                   " stands between, so the whole image is decoded exactly, which is slower");
+                   " is in between, so the whole image is decoded exactly, which is slower");
 }
 
 NodePtr rewritten(const Run& run, const NodePtr& below, std::set<std::string>& notes) {

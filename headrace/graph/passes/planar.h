@@ -1,9 +1,9 @@
-// What decode_image(match="fast") means: where crops, flips and one operator that resamples follow it, the
-// image is not decoded and then resampled, but resampled as it is stored, a JPEG plane by plane
+// The meaning of decode_image(match="fast"): where crops, flips and one operator that resamples follow it,
+// the image is not decoded and then resampled, but resampled as stored, a JPEG plane by plane
 // (codecs/resampled.h).
 //
-// Not a rewrite: it decides bytes, so it holds with any rewrite switched off, and a chain is the same
-// however the user spreads it over maps and verbs that only move indices. docs/decisions/0007 says where a
+// Not a rewrite: it determines bytes, so it also applies with every rewrite switched off, and a chain is the
+// same however it is spread over maps and verbs that only move indices. docs/decisions/0007 defines where a
 // chain ends.
 #pragma once
 #include <set>
@@ -17,7 +17,7 @@ namespace headrace {
 // each, for explain(). REQUIRES: numbered; steps keep their ordinals.
 NodePtr with_planar_chains(const NodePtr& root, std::set<std::string>& notes);
 
-// Of one program. `followed` gets the ordinals of the operators that are part of chains now.
+// The same for one program. `followed` gets the ordinals of the operators that are now part of chains.
 Program with_planar_chains(const Program& program, std::set<uint32_t>& followed,
                            std::set<std::string>& notes);
 

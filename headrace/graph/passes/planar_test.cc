@@ -10,7 +10,7 @@ namespace {
 
 const Schema kFiles = Schema::of({"image"}, {{DType::bytes, {kAny}}});
 
-// Operators applied to values, in order; the last one's outputs leave, unless others are named.
+// Builds a program of operators applied to values, in order.
 class Writer {
  public:
   Writer() : builder_(kFiles, "") { file = *builder_.field("image"); }
@@ -85,7 +85,7 @@ TEST(Planar, APictureOnWhichThePlaceOfAnotherDependsIsDecodedFirst) {
   Call& flip = program.steps.back();
   const std::string bound[] = {"p"};
   flip.op = *make_op("random_flip", {}, bound);
-  flip.inputs.push_back(first);  // no scalar, but the graph does not mind
+  flip.inputs.push_back(first);  // not a scalar, but the pass does not check that
   const Planar planar(program);
   EXPECT_EQ(planar.steps(),
             "decode_image.0 random_resized_crop.1 random_resized_crop.2 decode_resampled.0 random_flip.3 "
@@ -153,7 +153,7 @@ TEST(Planar, TheSecondResamplingIsOutside) {
   EXPECT_EQ(planar.steps(), "decode_image.0 random_resized_crop.1 decode_resampled.0 random_resized_crop.2");
 }
 
-// A program between maps that makes other fields: the maps beyond it have nothing to do with those above.
+// A program between maps that produces other fields: the maps below it are unrelated to those above.
 TEST(Planar, AScanBetweenMapsEndsTheRun) {
   const auto map_of = [](const NodePtr& input, const std::vector<std::string>& names) {
     ProgramBuilder builder(input->schema, "");

@@ -24,7 +24,7 @@ Fields united(const Fields& a, const Fields& b) {
   return out;
 }
 
-// Those of an element that a program looks at; they follow `first` others.
+// The fields of an element that a program uses; they follow `first` others.
 Fields looked_at(const Program& program, int first = 0) {
   Fields out;
   for (const int field : program.input_fields)
@@ -54,7 +54,7 @@ void renumber(Batch& batch, const Fields& fields) {
   batch.padding = std::move(padding);
 }
 
-// A node with these of the fields that it had.
+// A node with these of its original fields.
 struct Narrowed {
   NodePtr node;
   Fields fields;
@@ -62,7 +62,7 @@ struct Narrowed {
 
 Narrowed narrow(const NodePtr& node, const Fields& wanted);
 
-// A node of each kind with at least the fields that are wanted of it.
+// Narrows a node of each kind to at least the fields in `wanted`.
 struct Narrowing {
   const NodePtr& node;
   const Fields& wanted;
@@ -74,7 +74,7 @@ struct Narrowing {
   }
   Narrowed operator()(const Generate&) const { return whole(); }
 
-  // Verbs with a program; those behind a border have it looked at each element.
+  // Verbs with a program; those that are borders run it on each element.
   Narrowed operator()(Map map) const {
     const Fields made_fields = wanted.empty() ? all_of(*node) : wanted;
     Program program = with_outputs(map.program, made_fields);
@@ -109,7 +109,7 @@ struct Narrowing {
     return made(std::move(scan), {below.node}, all_of(*node));
   }
 
-  // Verbs that make elements of several.
+  // Verbs that make one element of several.
   Narrowed operator()(Batch batch) const {
     const Narrowed below = rows();
     renumber(batch, below.fields);
@@ -129,7 +129,7 @@ struct Narrowing {
   Narrowed operator()(const Unbatch&) const { return over(narrow(node->input(), all_of(*node->input()))); }
   Narrowed operator()(const Cache&) const { return over(narrow(node->input(), all_of(*node->input()))); }
 
-  // Verbs that hand elements on; what else stands beside the data are numbers.
+  // Verbs that pass elements on; their other inputs, if any, are side inputs of numbers.
   template <class Verb> Narrowed operator()(const Verb& verb) const {
     static_assert(std::is_same_v<Verb, Shuffle> || std::is_same_v<Verb, Shard> ||
                   std::is_same_v<Verb, Repeat> || std::is_same_v<Verb, Take> || std::is_same_v<Verb, Skip> ||
@@ -145,7 +145,7 @@ struct Narrowing {
   Narrowed operator()(const Interleave& verb) const { return joined(verb, node->inputs.size()); }
   Narrowed operator()(const Mix& verb) const { return joined(verb, node->inputs.size()); }
   Narrowed operator()(const Choose& verb) const { return joined(verb, node->inputs.size() - 1); }
-  // Fields of the inputs side by side.
+  // Fields of all inputs, one input after the other.
   Narrowed operator()(const Zip& zip) const {
     std::vector<NodePtr> inputs;
     Fields fields;
@@ -173,13 +173,13 @@ struct Narrowing {
     auto out = make_node(std::move(kind), std::move(inputs), node->made_at);
     return out.ok() ? Narrowed{*std::move(out), std::move(fields)} : whole();
   }
-  // What is below a program that looks at elements and hands them on.
+  // The input of a program that uses elements and passes them on.
   Narrowed looks(Program& program) const {
     Narrowed below = narrow(node->input(), united(wanted, looked_at(program)));
     renumber(program, below.fields);
     return below;
   }
-  // A batch has as many rows as some field of it: one that costs next to nothing.
+  // The number of rows of a batch can be taken from any field: the cheapest one.
   Narrowed rows() const { return narrow(node->input(), wanted.empty() ? Fields{smallest()} : wanted); }
   int smallest() const {
     const std::vector<TensorSpec>& specs = node->input()->schema.specs;
@@ -189,7 +189,7 @@ struct Narrowing {
     return static_cast<int>(std::ranges::min_element(specs, {}, size) - specs.begin());
   }
 
-  // Several datasets of the same fields: those that one of them looks at are not for the others to read.
+  // Several datasets with the same fields: fields that only one of them uses are not read from the others.
   Narrowed joined(const Kind& kind, size_t count) const {
     std::vector<NodePtr> inputs = node->inputs, chosen = node->inputs;
     bool is_less = false;
@@ -202,7 +202,7 @@ struct Narrowing {
     if (!is_less) return made(kind, std::move(inputs), all_of(*node));
     return made(kind, std::move(chosen), wanted);
   }
-  // A flat dict of what is wanted of it.
+  // A flat dict of the wanted fields.
   NodePtr choose(const Narrowed& below) const {
     ProgramBuilder builder(below.node->schema, "");
     std::vector<std::string> names;

@@ -1,15 +1,15 @@
-// Fields of a read that nobody looks at are not read: neither what is wrong with them nor their size matters.
+// Unused fields of a read are not read: neither damage in them nor their size matters.
 //
-// Not a rewrite, for a sample that fails is seen or not seen: with any rewrite switched off it must be the
-// same.
+// Not a rewrite: it decides whether damage is reported, so it must also apply with every rewrite switched
+// off.
 #pragma once
 #include "headrace/graph/node.h"
 
 namespace headrace {
 
-// The same plan, in which reads give only what the verbs above them look at, where their sources offer that
-// (Source::with_fields). What a cache keeps, and unbatch takes apart, is looked at as a whole. REQUIRES:
-// numbered, caches with their keys.
+// The same plan, in which reads give only the fields that the verbs above them use, where their sources
+// support that (Source::with_fields). A cache and unbatch use all fields. REQUIRES: numbered, caches with
+// their keys.
 NodePtr with_used_fields(const NodePtr& root);
 
 }  // namespace headrace

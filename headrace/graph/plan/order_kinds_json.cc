@@ -13,21 +13,22 @@ Result<MixStop> stop_from(const Value& v, std::string_view verb) {
   for (size_t i = 0; i < std::size(kStops); ++i)
     if (stop == kStops[i]) return static_cast<MixStop>(i);
   return invalid("plan: " + std::string(verb) +
-                 ": stop wants one of first_exhausted, all_exhausted, cycle, got '" + stop + "'");
+                 ": stop must be one of first_exhausted, all_exhausted, cycle, got '" + stop + "'");
 }
 
 Result<Kind> mix_from(const Value& v) {
   Mix mix;
   const Value* schedule = v.find("schedule");
-  if (!schedule || !schedule->list()) return invalid("plan: mix wants a 'schedule'");
+  if (!schedule || !schedule->list()) return invalid("plan: mix: 'schedule' must be a list");
   for (const Value& step : *schedule->list()) {
     MixWeights made;
     HEADRACE_ASSIGN(made.from, natural(step, "from"));
     const Value* weights = step.find("weights");
-    if (!weights || !weights->list()) return invalid("plan: mix wants 'weights', got " + step.dump());
+    if (!weights || !weights->list())
+      return invalid("plan: mix: expected a list 'weights', got " + step.dump());
     for (const Value& weight : *weights->list()) {
       if (!weight.real() && !weight.integer())
-        return invalid("plan: mix wants weights that are numbers, got " + weight.dump());
+        return invalid("plan: mix: weights must be numbers, got " + weight.dump());
       made.weights.push_back(weight.real() ? *weight.real() : static_cast<double>(*weight.integer()));
     }
     mix.schedule.push_back(std::move(made));

@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// The kind that a verb of a plan means; nothing for verbs that stand in plan_json.cc.
+// The kind for a verb of a plan; empty for verbs that plan_json.cc handles.
 Result<std::optional<Kind>> order_kind_from(const std::string& verb, const Value& value);
 
 }  // namespace headrace

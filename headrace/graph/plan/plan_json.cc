@@ -23,7 +23,7 @@ Result<size_t> index_of(const std::string_view (&names)[N], std::string_view nam
     if (names[i] == name) return i;
   std::string wanted;
   for (std::string_view n : names) wanted += (wanted.empty() ? "" : ", ") + std::string(n);
-  return invalid(std::string(what) + ": wants one of " + wanted + ", got '" + std::string(name) + "'");
+  return invalid(std::string(what) + " must be one of " + wanted + ", got '" + std::string(name) + "'");
 }
 
 Value list_of(std::span<const int> values) {
@@ -35,7 +35,7 @@ template <class T> Value numbers_to_value(const std::vector<T>& numbers) {
   return Value::List(numbers.begin(), numbers.end());
 }
 
-// {"dtype", "shape", "bytes": hex}: every bit of it.
+// {"dtype", "shape", "bytes": hex}: bit-exact.
 Value tensor_to_value(const Tensor& tensor) {
   constexpr std::string_view digits = "0123456789abcdef";
   std::string hex;
@@ -44,7 +44,7 @@ Value tensor_to_value(const Tensor& tensor) {
     hex += digits[static_cast<size_t>(b) & 15];
   }
   Value out{Value::Object()};
-  out.set("dtype", dtype_name(tensor.dtype));
+  out.set("dtype", short_name(tensor.dtype));
   out.set("shape", Value::List(tensor.shape.dims().begin(), tensor.shape.dims().end()));
   out.set("bytes", hex);
   return out;
@@ -132,24 +132,24 @@ struct ToValue {
 };
 
 Result<std::vector<int>> ints(const Value* list, std::string_view what) {
-  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
+  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " must be a list of numbers");
   std::vector<int> out;
   for (const Value& v : *list->list()) {
-    if (!v.integer()) return invalid("plan: " + std::string(what) + " wants numbers, got " + v.dump());
+    if (!v.integer()) return invalid("plan: " + std::string(what) + " must contain numbers, got " + v.dump());
     const int64_t n = *v.integer();
     if (n != static_cast<int>(n))
-      return invalid("plan: " + std::string(what) + " wants numbers of 32 bits, got " + v.dump());
+      return invalid("plan: " + std::string(what) + " must contain 32-bit numbers, got " + v.dump());
     out.push_back(static_cast<int>(n));
   }
   return out;
 }
 
 Result<std::vector<uint64_t>> naturals(const Value* list, std::string_view what) {
-  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " wants a list of numbers");
+  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " must be a list of numbers");
   std::vector<uint64_t> out;
   for (const Value& v : *list->list()) {
     if (!v.integer() || *v.integer() < 0)
-      return invalid("plan: " + std::string(what) + " wants numbers of at least 0, got " + v.dump());
+      return invalid("plan: " + std::string(what) + " must contain numbers of at least 0, got " + v.dump());
     out.push_back(static_cast<uint64_t>(*v.integer()));
   }
   return out;
@@ -161,7 +161,7 @@ Result<Tensor> tensor_from(const Value& value) {
   HEADRACE_ASSIGN(const std::vector<uint64_t> shape, naturals(value.find("shape"), "shape"));
   TensorSpec spec;
   HEADRACE_ASSIGN(spec.dtype, parse_dtype(dtype));
-  if (shape.size() > kMaxRank) return invalid("plan: shape wants at most 8 dimensions");
+  if (shape.size() > kMaxRank) return invalid("plan: shape must have at most 8 dimensions");
   const std::vector<int64_t> dims(shape.begin(), shape.end());
   spec.shape = Shape(std::span<const int64_t>(dims));
   const auto digit = [](char c) {
@@ -169,16 +169,17 @@ Result<Tensor> tensor_from(const Value& value) {
   };
   std::vector<std::byte> bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    if (digit(hex[i]) < 0 || digit(hex[i + 1]) < 0) return invalid("plan: bytes wants hex digits");
+    if (digit(hex[i]) < 0 || digit(hex[i + 1]) < 0)
+      return invalid("plan: bytes must contain only hex digits");
     bytes.push_back(static_cast<std::byte>(digit(hex[i]) << 4 | digit(hex[i + 1])));
   }
   if (hex.size() % 2 != 0 || bytes.size() != spec.size_bytes())
-    return invalid("plan: a tensor " + spec.text() + " wants " + std::to_string(spec.size_bytes()) +
+    return invalid("plan: a tensor " + spec.text() + " has " + std::to_string(spec.size_bytes()) +
                    " bytes, got " + std::to_string(hex.size()) + " hex digits");
   return make_tensor({spec.dtype, spec.shape, bytes.data()});
 }
 
-// Of the rows of a batch; nothing when the plan pads none.
+// The padding of the rows of a batch; empty without padding.
 Result<std::optional<Padding>> padding_of(const Value& v, const Schema& rows, std::string_view verb) {
   const Value* padding = v.find("padding");
   if (!padding) return std::optional<Padding>();
@@ -253,8 +254,8 @@ Result<Kind> shard_from(const Value& v) {
   HEADRACE_ASSIGN(const size_t index, index_of(kEven, even, "plan: even"));
   constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
   if (rank > kMost || world > kMost)
-    return invalid("plan: shard wants numbers of 32 bits, got rank " + std::to_string(rank) + " of " +
-                   std::to_string(world));
+    return invalid("plan: shard: rank and world must be 32-bit numbers, got rank " + std::to_string(rank) +
+                   " of " + std::to_string(world));
   shard.rank = static_cast<uint32_t>(rank), shard.world = static_cast<uint32_t>(world);
   shard.even = static_cast<Even>(index);
   if (v.find("steps")) {
@@ -279,17 +280,17 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
     const Value* generator = v.find("generator");
     const std::string* slot =
         generator && generator->find("slot") ? generator->find("slot")->text() : nullptr;
-    if (!slot) return invalid("plan: from_generator wants a 'generator' with a 'slot'");
+    if (!slot) return invalid("plan: from_generator: expected a 'generator' with a 'slot'");
     const auto it = bindings.generators.find(*slot);
     if (it == bindings.generators.end())
-      return invalid("plan: the generator in slot '" + *slot + "' is not bound; give it with bind={\"" +
-                     *slot + "\": …} in Python");
+      return invalid("plan: the generator in slot '" + *slot + "' is not bound; pass bind={\"" + *slot +
+                     "\": …} in Python");
     return Kind(Generate{it->second});
   }
   HEADRACE_ASSIGN(std::optional<Kind> joined, order_kind_from(verb, v));
   if (joined) return *std::move(joined);
   if (verb != "interleave" && inputs.size() != 1)
-    return invalid("plan: " + verb + " wants one input, got " + std::to_string(inputs.size()));
+    return invalid("plan: " + verb + ": expected one input, got " + std::to_string(inputs.size()));
   for (const std::string_view named :
        {"map", "filter", "take_while", "unique", "scan", "bucket_by_length", "group_by_window"})
     if (verb == named) return program_verb_from(verb, v, inputs[0]->schema, made_at, bindings);
@@ -342,7 +343,7 @@ Result<Kind> kind_from(const std::string& verb, const Value& v, const std::vecto
   return invalid("plan: no verb named '" + verb + "'");
 }
 
-// What a verb wants of its members, with its name; what is said of sources and operators names them already.
+// Adds the verb to messages about its members; messages about sources and operators name those already.
 Status of_verb(const std::string& verb, const Status& status) {
   constexpr std::string_view kOfMember = "json: ";
   const std::string_view text = status.text();
@@ -351,7 +352,7 @@ Status of_verb(const std::string& verb, const Status& status) {
              : status;
 }
 
-// `beside`: it is numbers beside the data of the verb above.
+// `beside`: set for the side input of a verb.
 Result<NodePtr> node_from(const Value& plan, Store& store, const Bindings& bindings,
                           std::optional<Beside> beside) {
   HEADRACE_ASSIGN(const std::string verb, plan.get_text("verb"));
@@ -432,7 +433,7 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
     builder.field(f);
   }
   const Value* steps = value.find("steps");
-  if (!steps->list()) return invalid("plan: a program wants a list of 'steps', got " + steps->dump());
+  if (!steps->list()) return invalid("plan: 'steps' of a program must be a list, got " + steps->dump());
   for (const Value& step : *steps->list()) {
     HEADRACE_ASSIGN(const std::string op, step.get_text("op"));
     HEADRACE_TRY(check_members(step, "the step " + op, kRequired, kOptional));
@@ -445,10 +446,11 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
                        "' is not bound; open the plan in Python with bind={\"" + *slot->text() + "\": f}");
       HEADRACE_ASSIGN(OpPtr made, bindings.function(*slot->text(), params));
       if ((op == kCFunctionOp) != (made->name() == kCFunctionOp))
-        return invalid("plan: slot '" + *slot->text() + "' wants a function of " +
-                       (op == kCFunctionOp ? "C, got one of Python" : "Python, got one of C"));
+        return invalid(
+            "plan: slot '" + *slot->text() + "': expected a " +
+            (op == kCFunctionOp ? "C function, got a Python function" : "Python function, got a C function"));
       if (op == kCFunctionOp)
-        HEADRACE_TRY(check_c_function(*made, params).before("plan: slot '" + *slot->text() + "' "));
+        HEADRACE_TRY(check_c_function(*made, params).before("plan: slot '" + *slot->text() + "': "));
       HEADRACE_TRY(builder.add_op(std::move(made), in).status());
       continue;
     }
@@ -457,7 +459,7 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
       const size_t n = names->list()->size();
       if (n > in.size()) return invalid("plan: " + op + " binds more parameters than it has inputs");
       for (size_t i = 0; i < n; ++i) {
-        if (!(*names->list())[i].text()) return invalid("plan: " + op + ".bound wants names");
+        if (!(*names->list())[i].text()) return invalid("plan: " + op + ".bound must contain names");
         bound.emplace_back(*(*names->list())[i].text(), in[in.size() - n + i]);
       }
       in.resize(in.size() - n);
@@ -469,7 +471,7 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
   if (const Value* list = value.find("names"); list && list->list())
     for (const Value& name : *list->list())
       if (name.text()) names.push_back(*name.text());
-  if (names.size() != outputs.size()) return invalid("plan: a program wants as many names as outputs");
+  if (names.size() != outputs.size()) return invalid("plan: a program must have as many names as outputs");
   HEADRACE_ASSIGN(const std::string structure, value.get_text("structure"));
   return builder.finish(std::move(names), std::move(outputs), structure);
 }

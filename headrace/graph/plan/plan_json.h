@@ -1,25 +1,18 @@
-// A pipeline as JSON and back: what save_plan writes, `headrace run` reads, and the fingerprint is made of.
+// A pipeline as JSON and back: written by save_plan, read by `headrace run`, hashed for the fingerprint.
 //
-// {"headrace": 1, "plan": {"verb": "batch", "size": 256, …, "input": {…}}, "options": {…}}. The same text
-// comes from C++ and Python. What is not data (Python functions, arrays) is a named slot; opening a plan
-// binds it again or says which is missing.
+// {"headrace": 1, "plan": {"verb": "batch", "size": 256, …, "input": {…}}, "options": {…}}. C++ and Python
+// write the same text. What JSON cannot hold (Python functions, arrays) is a named slot; opening a plan
+// binds the slots again or reports which one is missing.
 #pragma once
 #include <functional>
 #include <map>
 #include <string>
 
 #include "headrace/graph/node.h"
+#include "headrace/graph/plan/bindings.h"
 #include "headrace/io/store.h"
 
 namespace headrace {
-
-// How to make what JSON cannot hold, by slot name. Either may be empty.
-struct Bindings {
-  std::map<std::string, SourcePtr> sources;  // arrays and sequences
-  std::map<std::string, GeneratorPtr> generators;
-  // Python functions: op from slot name and the schema that reaches it.
-  std::function<Result<OpPtr>(const std::string& slot, const Value& params)> function;
-};
 
 Value plan_to_value(const NodePtr& root);
 Result<NodePtr> plan_from_value(const Value& plan, Store& store, const Bindings& bindings);

@@ -59,14 +59,14 @@ std::string listed(std::span<const std::string_view> required, std::span<const s
 Status check_members(const Value& value, std::string_view what, std::span<const std::string_view> required,
                      std::span<const std::string_view> optional) {
   const std::string text(what);
-  if (!value.object()) return invalid("plan: " + text + " wants an object, got " + value.dump());
+  if (!value.object()) return invalid("plan: " + text + " must be an object, got " + value.dump());
   for (const auto& [key, item] : *value.object())
     if (std::ranges::find(required, key) == required.end() &&
         std::ranges::find(optional, key) == optional.end())
-      return invalid("plan: " + text + " has no member '" + key + "'; it knows " +
-                     listed(required, optional));
+      return invalid("plan: " + text + " has no member '" + key +
+                     "'; its members are: " + listed(required, optional));
   for (const std::string_view key : required)
-    if (!value.find(key)) return invalid("plan: " + text + " wants a '" + std::string(key) + "', got none");
+    if (!value.find(key)) return invalid("plan: " + text + ": '" + std::string(key) + "' is missing");
   return {};
 }
 

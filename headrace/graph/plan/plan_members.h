@@ -1,5 +1,4 @@
-// The members that parts of a plan's JSON may have: a verb's, a program's, a step's. A key that nobody knows
-// is a slip of whoever wrote it, and never passed over.
+// The members that parts of a plan's JSON may have: a verb, a program, a step. An unknown key is an error.
 #pragma once
 #include <span>
 #include <string>
@@ -12,7 +11,7 @@ namespace headrace {
 Status check_members(const Value& value, std::string_view what, std::span<const std::string_view> required,
                      std::span<const std::string_view> optional);
 
-// Of a node; an error also when there is no such verb.
+// Checks the members of a node; an unknown verb is an error, too.
 Status check_verb_members(const std::string& verb, const Value& node);
 
 }  // namespace headrace

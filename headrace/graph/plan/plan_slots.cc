@@ -7,7 +7,7 @@ namespace {
 
 bool is_bare(const Schema& schema) { return schema.size() == 1 && schema.structure == "0"; }
 
-// How to bind a slot, in Python and on the command line.
+// Instructions to bind a slot, in Python and on the command line.
 std::string how_to_bind(const std::string& slot, const std::optional<Schema>& wanted) {
   std::string data = "…", arguments = "--bind " + slot + "=FILE";
   if (wanted && !is_bare(*wanted)) {
@@ -18,7 +18,7 @@ std::string how_to_bind(const std::string& slot, const std::optional<Schema>& wa
     }
     data += "}";
   }
-  return "give it with bind={\"" + slot + "\": " + data + "}, or " + arguments + " on the command line";
+  return "pass bind={\"" + slot + "\": " + data + "}, or " + arguments + " on the command line";
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ Result<SourcePtr> bound_source(const Value& described, const Bindings& bindings,
   const auto it = bindings.sources.find(slot);
   if (it == bindings.sources.end())
     return invalid("plan: the data in slot '" + slot + "' is not bound" +
-                   (wanted ? "; it wants " + fields_text(*wanted) + " a row" : "") + "; " +
+                   (wanted ? "; expected " + fields_text(*wanted) + " per row" : "") + "; " +
                    how_to_bind(slot, wanted));
   SourcePtr source = it->second;
   const std::string which = "plan: the data in slot '" + slot + "': ";

@@ -1,4 +1,4 @@
-// Data that a plan names by a slot and does not hold: what is bound there, once it is what the plan wants.
+// Data that a plan names by a slot: the bound data, checked against the plan.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace headrace {
 
-// The role of the last input of a verb, when it is numbers beside the data.
+// The role of the last input of a verb, when it is a side input of numbers.
 std::optional<Beside> beside_of(std::string_view verb);
 
-// What is bound to the slot of a plan's "source". An error says what the slot wants, and what came.
+// The data bound to the slot of a plan's "source". An error states what the slot expects and what was bound.
 Result<SourcePtr> bound_source(const Value& described, const Bindings& bindings,
                                std::optional<Beside> beside);
 

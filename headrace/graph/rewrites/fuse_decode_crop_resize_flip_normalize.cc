@@ -20,7 +20,7 @@ const Call* only_reader(const Program& program, int value) {
   return reader;
 }
 
-// The program with the image `i` of steps[step] normalised as steps[normalize] does, which goes.
+// The program in which steps[step] also normalizes its image `i`, without steps[normalize].
 Program fused(const Program& program, size_t step, size_t i, const Call& normalize) {
   Program out = program;
   Call& decode = out.steps[step];
@@ -39,7 +39,7 @@ Program fused(const Program& program, size_t step, size_t i, const Call& normali
 
 }  // namespace
 
-// normalize(decode_resampled(...)) -> decode_resampled(...) that writes normalised rows.
+// normalize(decode_resampled(...)) -> decode_resampled(...) that writes normalized rows.
 NodePtr fuse_decode_crop_resize_flip_normalize(const NodePtr& node) {
   const Map* map = node->as<Map>();
   if (!map) return node;

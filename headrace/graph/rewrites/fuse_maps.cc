@@ -2,8 +2,8 @@
 
 namespace headrace {
 
-// map(g, map(f, x)) -> map(g after f, x). Steps keep their ordinals, so every draw stays; steps that no
-// output needs go.
+// map(g, map(f, x)) -> map(g after f, x). Steps keep their ordinals, so random draws do not change; steps
+// that no output needs are removed.
 NodePtr fuse_maps(const NodePtr& node) {
   const Map* second = node->as<Map>();
   if (!second) return node;

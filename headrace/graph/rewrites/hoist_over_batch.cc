@@ -6,8 +6,8 @@
 namespace headrace {
 namespace {
 
-// Whether samples leave it with the work that makes them. After what only hands them on, a map is work of its
-// own and stands in the state: there it stays.
+// Whether the node computes its samples. After verbs that only pass samples on, a map is a stage of its own
+// and part of the state: there it stays.
 bool makes_samples(const Node& node) {
   if (node.indexed || node.as<Map>() || node.as<Filter>() || node.as<Unbatch>() || gathers(node)) return true;
   const auto* on_error = node.as<OnError>();

@@ -5,20 +5,20 @@ namespace {
 
 constexpr Rewrite kRewrites[] = {
     {"sink_order_verbs",
-     "shuffle, shard, repeat, take and skip move indices: below maps they leave the maps side by side",
+     "shuffle, shard, repeat, take and skip only move indices: moved below maps, they leave the maps "
+     "adjacent",
      sink_order_verbs},
     {"fuse_maps",
-     "adjacent maps run as one program: no sample is put together in between, and unused fields are not made",
+     "adjacent maps run as one program: no samples are assembled in between, and unused fields are not "
+     "computed",
      fuse_maps},
     {"fuse_decode_crop_resize_flip_normalize",
-     "rows that decode_image(match=\"fast\") has resampled are normalised while they are at hand, straight "
-     "into "
-     "their place in the batch",
+     "rows resampled by decode_image(match=\"fast\") are normalized directly into their place in the batch",
      fuse_decode_crop_resize_flip_normalize},
     {"hoist_over_batch", "element-wise operators run once for the whole batch", hoist_over_batch},
 };
 
-// Bottom up, until a node stays as it is.
+// Bottom up, until a node no longer changes.
 NodePtr apply_everywhere(const Rewrite& rewrite, const NodePtr& node, int& times) {
   std::vector<NodePtr> inputs;
   bool changed = false;

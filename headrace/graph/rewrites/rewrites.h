@@ -1,8 +1,8 @@
-// Rewrites: plans to equal plans that run faster. Each is one file; the list in rewrites.cc is written out,
-// in order.
+// Rewrites turn plans into equivalent plans that run faster. Each is one file; the list in rewrites.cc is
+// written out, in order.
 //
-// A rewrite never changes bytes, length, random access or what a state means; rewrite() verifies schema and
-// sizes after each and drops one that did. Any can be switched off by name.
+// A rewrite never changes bytes, length, random access or the meaning of a state; rewrite() verifies schema
+// and sizes after each and drops a result that violates this. Any rewrite can be switched off by name.
 #pragma once
 #include <set>
 #include <string>
@@ -15,8 +15,8 @@ namespace headrace {
 struct Rewrite {
   std::string_view name;  // "fuse_maps"
   std::string_view why;   // one line for explain()
-  NodePtr (*apply)(
-      const NodePtr& node);  // one node, its inputs rewritten already; its argument when it does not match
+  // Rewrites one node whose inputs are rewritten already; returns its argument when it does not match.
+  NodePtr (*apply)(const NodePtr& node);
 };
 std::span<const Rewrite> rewrites();
 
@@ -26,7 +26,7 @@ struct Applied {
   NodePtr before, after;
 };
 
-// REQUIRES: numbered. `off` holds names that are switched off; "all" switches off everything.
+// REQUIRES: numbered. `off` holds the names that are switched off; "all" switches off everything.
 NodePtr rewrite(NodePtr root, const std::set<std::string>& off, std::vector<Applied>* log = nullptr);
 
 NodePtr sink_order_verbs(const NodePtr& node);

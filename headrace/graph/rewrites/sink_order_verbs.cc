@@ -3,8 +3,8 @@
 
 namespace headrace {
 
-// verb(map(x)) -> map(verb(x)) for verbs that only move indices. Keys name samples and not positions, so no
-// draw changes.
+// verb(map(x)) -> map(verb(x)) for verbs that only move indices. Random keys depend on samples, not on
+// positions, so draws do not change.
 NodePtr sink_order_verbs(const NodePtr& node) {
   if (!moves_indices(*node)) return node;
   const NodePtr& map = node->input();

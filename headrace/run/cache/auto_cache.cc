@@ -20,17 +20,18 @@
 namespace headrace {
 namespace {
 
-// Of the room for what is kept in memory: to know where what is on disk lies, and for what waits to be there.
+// Shares (1/n) of the memory for caches: for the positions of elements on disk, and for elements waiting to
+// be written there.
 constexpr size_t kPlacesOf = 2, kWaitingOf = 4;
-constexpr double kFilesShare = 0.1;   // of the budget, for that at least
-constexpr double kMemoryShare = 0.5;  // of the budget, for what is kept
-constexpr double kDiskShare = 0.5;    // of what is free
-constexpr double kPageShare = 0.5;    // of the memory that nobody uses: the system keeps files in it
+constexpr double kFilesShare = 0.1;                        // of the budget, the minimum for those
+constexpr double kMemoryShare = 0.5;                       // of the budget, for cached elements
+constexpr double kDiskShare = 0.5;                         // of the free disk space
+constexpr double kPageShare = 0.5;                         // of the free memory: the system's page cache
 constexpr double kLookAtSteps = 0.08, kLookAtWays = 0.25;  // s
 constexpr size_t kSamplesForSteps = 8, kSamplesForWays = 48;
 constexpr size_t kLookedAt = 2;  // candidates that are tried
 
-// From the top of a chain down to what is read.
+// From the top of a chain down to its read.
 struct Path {
   std::vector<const Node*> nodes;
   NodePtr bottom;
@@ -63,7 +64,7 @@ Program program_along(const Path& path) {
   return out;
 }
 
-// The verbs of the path that move indices, over `data`; null where they cannot be.
+// The verbs of the path that move indices, over `data`; null where that is not possible.
 NodePtr verbs_over(const Path& path, NodePtr data) {
   for (auto node = path.nodes.rbegin(); node != path.nodes.rend() && data; ++node)
     if (!(*node)->as<Map>()) data = with_data(**node, data);
@@ -89,10 +90,10 @@ std::span<const NodePtr> data_of(const Node& node) {
   return node.as<Choose>() ? all.first(all.size() - 1) : all;
 }
 
-// Whether every element of it is the same in every epoch, and known by where it was read.
+// Whether every element is the same in every epoch and identified by where it was read.
 bool is_repeatable(const Node& node) {
   if (!node.indexed) return false;
-  // A source without files answers each time it is asked: a user's __getitem__ may draw.
+  // A source without files may give another result each time: a user's __getitem__ may draw random numbers.
   if (const auto* read = node.as<Read>()) return read->source->resident() || read->source->num_files() > 0;
   if (const auto* map = node.as<Map>()) {
     const Program& program = map->program;
@@ -106,10 +107,10 @@ bool is_repeatable(const Node& node) {
 
 struct Counted {
   uint64_t count = 0;
-  bool others_each_epoch = false;  // which of them come changes
+  bool others_each_epoch = false;  // the set of elements changes between epochs
 };
 
-// The different ones that an epoch of all ranks has.
+// The distinct elements in an epoch of all ranks.
 Counted elements_of(const Node& node) {
   if (const auto* read = node.as<Read>()) return {read->source->size(), false};
   Counted out;
@@ -125,7 +126,7 @@ Counted elements_of(const Node& node) {
   return out;
 }
 
-// Decoded pictures that are normalised are so in one step, unless a cache stands between.
+// Decoding and normalizing images is one step, unless a cache is in between.
 Program as_it_runs(const Program& program, const NodePtr& below, const std::set<std::string>& rewrites_off) {
   if (rewrites_off.contains("all") || rewrites_off.contains("fuse_decode_crop_resize_flip_normalize"))
     return program;
@@ -159,7 +160,7 @@ class AutoCache::Placing {
 
   NodePtr visit(const NodePtr& node) {
     if (node->as<Cache>()) {
-      owner_.none_because_ = "there is one already, of your own";
+      owner_.none_because_ = "the plan already has a cache()";
       return node;
     }
     if (node->indexed && (node->as<Map>() || node->as<Read>() || moves_indices(*node))) {
@@ -193,7 +194,7 @@ class AutoCache::Placing {
     return made ? made : node;
   }
 
-  // Counted of its input in one of its own, about.
+  // Elements of its input per element, approximately.
   static double rows_of(const Node& node) {
     if (const auto* batch = node.as<Batch>()) return static_cast<double>(batch->size);
     if (const auto* window = node.as<Window>()) return static_cast<double>(window->size);
@@ -201,19 +202,19 @@ class AutoCache::Placing {
     return group && !group->sizes.empty() ? static_cast<double>(std::ranges::max(group->sizes)) : 1;
   }
 
-  // The run needs memory, too: half of the budget, and some elements as they leave it.
+  // The run needs memory, too: half of the budget, or enough for some of its output elements.
   void leave_room_for_run(const Pilot& measured) {
     constexpr double kUnderWay = 8;
     const double budget = static_cast<double>(owner_.pool_->budget());
     const double run = std::max((1 - kMemoryShare) * budget, kUnderWay * rows_ * measured.output_bytes);
     const double room = budget - run - static_cast<double>(owner_.reserved());
     machine_.memory_room = static_cast<uint64_t>(std::max(0.0, room));
-    // To know of files takes little: there is some room for that beside the largest batches.
+    // The positions of elements on disk take little memory: there is room for them even with large batches.
     files_room_ = std::max(machine_.memory_room, static_cast<uint64_t>(kFilesShare * budget));
     machine_.disk_places = files_room_ / kPlacesOf / DiskCacheRoom::kPlaceBytes;
   }
 
-  // The path with a cache in it; null for none.
+  // The path with a cache in it; null for no cache.
   NodePtr along(const Path& path) {
     const NodePtr data = verbs_over(path, path.bottom);
     CacheChain chain;
@@ -223,8 +224,8 @@ class AutoCache::Placing {
         .seed = options_.seed, .samples = kSamplesForSteps, .seconds = kLookAtSteps, .pool = owner_.pool_};
     auto measured = look_ahead(data, chain.program, owner_.store_, look);
     if (!measured.ok()) {
-      owner_.none_because_ = "its samples could not be looked at: " + std::string(measured.status().text());
-      return nullptr;  // the run says it, too
+      owner_.none_because_ = "its samples could not be measured: " + std::string(measured.status().text());
+      return nullptr;  // the run reports it, too
     }
     chain.measured = *std::move(measured);
     const Program straight = as_it_runs(chain.program, data, options_.rewrites_off);
@@ -256,7 +257,7 @@ class AutoCache::Placing {
     const Shard* shard = find_shard(data);
     if (!shard || shard->world < 2) return out;
     if (elements.others_each_epoch)
-      out.found_in_memory = 1.0 / shard->world;  // a rank has other elements in each epoch
+      out.found_in_memory = 1.0 / shard->world;  // a rank has different elements in each epoch
     else
       out.in_memory = (elements.count + shard->world - 1) / shard->world;
     return out;
@@ -290,14 +291,14 @@ class AutoCache::Placing {
     machine_.disk_write_s_per_byte = speed->write;
   }
 
-  // Files outlive the run: another one must be able to tell whether they hold what it would make.
+  // Files outlive the run: another run must be able to tell whether they hold the elements it would make.
   std::string why_not_on_disk(const Node& bottom, const Program& program) const {
     std::string out;
     const auto look = [&](const Call& call) {
       const CFunction* function = c_function_of(*call.op);
       const bool is_unknown = call.op->phase() == Phase::python || (function && function->version.empty());
       if (is_unknown && options_.version.empty())
-        out = "nobody can tell whether a function of another run is the same";
+        out = "cannot tell whether a function is the same in another run";
     };
     each_call(bottom, look);
     for (const Call& call : program.steps) look(call);
@@ -306,7 +307,7 @@ class AutoCache::Placing {
       if (!read) return;
       const auto format = read->source->describe().get_text("format");
       if (format.ok() && *format == "sequence")
-        out = "nobody can tell whether the items of a Python sequence are those of another run";
+        out = "cannot tell whether the items of a Python sequence are the same in another run";
     });
     return out;
   }
@@ -319,7 +320,7 @@ class AutoCache::Placing {
                : measured.below.read_s;
   }
 
-  // The most promising, as they would run, beside no cache at all.
+  // Measures the most promising candidates as they would run, compared with no cache at all.
   void look_closer(const NodePtr& data, const Program& straight, CacheChain& chain, const Demand& below,
                    const CacheUse& use, PilotOptions look) const {
     look.samples = kSamplesForWays, look.seconds = kLookAtWays;
@@ -348,7 +349,7 @@ class AutoCache::Placing {
     return made.ok() ? *made : nullptr;
   }
 
-  // Where elements are on disk already, or others are about to put them there, it is their place.
+  // If another run has chosen a place whose elements are on disk, or soon will be, use that place.
   int settle(const Path& path, CacheChain& chain, int best) {
     if (chain.candidates[static_cast<size_t>(best)].where != KeptIn::disk) return best;
     std::vector<std::string> keys(chain.candidates.size());
@@ -368,13 +369,13 @@ class AutoCache::Placing {
     if (settled != best) {
       chain.candidates[static_cast<size_t>(best)].chosen = false;
       chain.candidates[static_cast<size_t>(best)].why +=
-          ": another run chose another place, and shares what it keeps";
+          ": another run chose a different place, whose files are reused";
       chain.candidates[static_cast<size_t>(settled)].chosen = true;
     }
     return settled;
   }
 
-  // Null where it cannot be. What it takes of memory is taken from the run's.
+  // Null where that is not possible. Its memory is charged to the run's budget.
   std::shared_ptr<ElementCache> on_disk(const NodePtr& below, const CacheCandidate& candidate,
                                         size_t& reserved) {
     if (options_.only_explained) return memory_cache(0);
@@ -428,8 +429,8 @@ class AutoCache::Placing {
   CacheMachine machine_;
   std::string folder_;
   DataKeys data_keys_;
-  uint64_t files_room_ = 0;  // bytes of memory, to know of files
-  double rows_ = 1;          // that stand together in what leaves the batches above, about
+  uint64_t files_room_ = 0;  // bytes of memory for the index of files
+  double rows_ = 1;          // rows per element after the batches above, approximately
 };
 
 AutoCache::AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool)
@@ -455,7 +456,7 @@ void AutoCache::forget_last() {
   kept_.pop_back();
 }
 
-// Files last: their elements are found again by the next run.
+// Disk caches last: their elements can be used by the next run.
 bool AutoCache::reclaim() {
   for (const KeptIn where : {KeptIn::memory, KeptIn::disk}) {
     size_t freed = 0;
@@ -476,7 +477,7 @@ Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, cons
                                               std::shared_ptr<Store> store, std::shared_ptr<Pool> pool) {
   if (options.cache.empty()) return std::unique_ptr<AutoCache>();
   if (options.cache != "auto")
-    return invalid("options: cache wants 'auto' or nothing, got " + in_quotes(options.cache));
+    return invalid("options: cache must be 'auto' or empty, got " + in_quotes(options.cache));
   AutoCacheOptions wanted{options.seed,         most.workers,          most.io,
                           options.rewrites_off, options.cache_version, options.only_explained};
   return std::make_unique<AutoCache>(std::move(wanted), std::move(store), std::move(pool));
@@ -493,7 +494,7 @@ Value::List AutoCache::what_if() const {
 std::string AutoCache::text() const {
   std::string out;
   for (const CacheChain& chain : chains_) out += to_text(chain.candidates);
-  if (has_given_up_) out += "cache: given up on the way, for the run wanted the memory\n";
+  if (has_given_up_) out += "cache: dropped during the run, because its memory was needed\n";
   return out.empty() ? "cache: none: " + none_because_ + "\n" : out;
 }
 

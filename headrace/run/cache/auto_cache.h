@@ -1,8 +1,8 @@
-// options(cache="auto"): finds the places in a plan where keeping elements pays, in memory or on disk, and
-// puts caches there. Results are the same bytes in the same order; states and fingerprints do not know of it.
+// options(cache="auto"): finds the places in a plan where caching pays, in memory or on disk, and puts caches
+// there. Results are the same bytes in the same order; states and fingerprints do not change.
 //
-// What stands before such a cache answers the same in every epoch: reads and operators that do not draw.
-// docs/caching.md says what is chosen and why.
+// Everything before such a cache gives the same result in every epoch: reads and operators that draw no
+// random numbers. docs/caching.md describes what is chosen and why.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -22,37 +22,37 @@ class ExtraCache;
 
 struct AutoCacheOptions {
   uint64_t seed = 0;
-  size_t workers = 1, io = 1;  // at most
+  size_t workers = 1, io = 1;  // maximum
   std::set<std::string> rewrites_off;
-  std::string version;          // of the user's functions, for what is kept in files; "": nobody can tell
-  bool only_explained = false;  // there is no run: nothing is kept, and no place is chosen for others
+  std::string version;          // of the user's functions, for caches on disk; "": unknown
+  bool only_explained = false;  // no run follows: nothing is cached, and no choice is recorded for other runs
 };
 
-// Reads and elements on their way to a border or a batch, and what was found about them.
+// The chain of operators from a read to a border or a batch, with measurements.
 struct CacheChain {
-  Program program;  // that they go through; its steps are the user's
+  Program program;  // of the whole chain; its steps are the user's
   Pilot measured;
   std::vector<CacheCandidate> candidates;
 };
 
-// One thread.
+// For one thread, except reclaim().
 class AutoCache final : public CachePlacer, public ReclaimableMemory {
  public:
-  // Memory for what it keeps, and to know what lies in files, is taken from `pool`.
+  // Memory for cached elements and for the index of files is charged to `pool`.
   AutoCache(AutoCacheOptions options, std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
   ~AutoCache() override;
   AutoCache(const AutoCache&) = delete;
   AutoCache& operator=(const AutoCache&) = delete;
 
-  // The plan with caches where they pay. It looks at some samples first, for a third of a second or two
-  // samples of each chain. REQUIRES: numbered, keyed and planar, not rewritten.
+  // The plan with caches where they pay. Measures some samples of each chain first, for a third of a second
+  // but at least two samples. REQUIRES: numbered, keyed and planar, not rewritten.
   NodePtr place(const NodePtr& plan) override;
-  // Memory goes back, for the run wants it: that of what is kept there, and when it is asked again, that of
-  // what is kept in files. False when there is none. Any thread, one at a time.
+  // Returns memory that the run needs: first that of caches in memory, on the next call that of caches on
+  // disk. False when there is none left. Any thread, one at a time.
   bool reclaim() override;
 
-  Value::List what_if() const;  // of a report
-  std::string text() const;     // for people: what was chosen, where, and why not elsewhere
+  Value::List what_if() const;  // for a report
+  std::string text() const;     // human-readable: what was chosen, where, and why not elsewhere
 
  private:
   class Placing;
@@ -62,18 +62,18 @@ class AutoCache final : public CachePlacer, public ReclaimableMemory {
   struct Kept {
     std::shared_ptr<ExtraCache> cache;
     KeptIn where;
-    size_t reserved;  // of the pool; 0: given up
+    size_t reserved;  // bytes of the pool; 0: dropped
   };
-  size_t reserved() const;  // by all of them
-  void forget_last();       // of `kept_`: no plan has it
+  size_t reserved() const;  // sum over `kept_`
+  void forget_last();       // removes the last of `kept_`, which no plan uses
   std::vector<Kept> kept_;
   std::atomic<bool> has_given_up_ = false;
   std::vector<CacheChain> chains_;
   std::string none_because_ =
-      "no reads and maps that answer the same in every epoch stand before a batch or border";
+      "no reads and maps before a batch or border give the same results in every epoch";
 };
 
-// What the options ask for; null: nothing. `most`: what the run may have.
+// As the options request; null: no automatic caches. `most`: the maximum settings of the run.
 Result<std::unique_ptr<AutoCache>> auto_cache(const LoaderOptions& options, const Settings& most,
                                               std::shared_ptr<Store> store, std::shared_ptr<Pool> pool);
 

@@ -12,13 +12,13 @@
 namespace headrace {
 namespace {
 
-constexpr double kLeastSpeedup = 1.1;  // less is within what a look at a few samples can tell
-constexpr double kLeastSaved = 20e-6;  // s a sample: to look for an element and hand it on costs some of them
-constexpr double kLeastShare = 0.05;   // of the elements
-constexpr double kAsGood = 0.97;       // of the best speedup: then the smaller one
-constexpr double kMostEpochsToPay = 3;  // after which writing to disk must have paid
-constexpr double kMargin = 1.03;        // elements may be larger than those that were looked at
-constexpr double kBesideOnDisk = 128;   // bytes an element, about
+constexpr double kLeastSpeedup = 1.1;   // smaller ones are within the error of measuring a few samples
+constexpr double kLeastSaved = 20e-6;   // s per sample: finding an element and passing it on costs some µs
+constexpr double kLeastShare = 0.05;    // of the elements
+constexpr double kAsGood = 0.97;        // share of the best speedup: then the smaller cache is better
+constexpr double kMostEpochsToPay = 3;  // epochs after which writing to disk must have paid
+constexpr double kMargin = 1.03;        // elements may be larger than the measured ones
+constexpr double kBesideOnDisk = 128;   // additional bytes per element, approximately
 constexpr double kFind = 2e-6;          // s to find an element in memory
 constexpr double kFindFile = 6e-6;      // s to find and read one of a file
 
@@ -30,11 +30,11 @@ template <class... Numbers> std::string text(const char* format, Numbers... numb
 
 std::string percent(double share) { return text("%.0f %%", 100 * share); }
 std::string gain_text(double speedup) {
-  if (speedup >= 10) return text("about %.0fx", speedup);  // it hangs on how little a hit costs
+  if (speedup >= 10) return text("about %.0fx", speedup);  // depends on how little a hit costs
   return speedup >= 2 ? text("%.1fx", speedup) : text("%+.0f %%", 100 * (speedup - 1));
 }
 
-// The user's operators that a step does: a picture is decoded and resampled in one.
+// The user's operators in a step: an image is decoded and resampled in one.
 std::string names_of(const Program& program, const Call& call) {
   if (call.op->name() != "decode_resampled") return std::string(call.op->name());
   std::string out = "decode_image";
@@ -69,7 +69,7 @@ std::vector<double> value_bytes(const Program& program, const Pilot& measured) {
   return out;
 }
 
-// An element when these steps are kept.
+// The size of a cached element when these steps are before the cache.
 struct KeptElement {
   double bytes = 0, beside = 0;
 };
@@ -93,7 +93,7 @@ KeptElement kept_element(const Program& program, const std::vector<bool>& kept,
   return out;
 }
 
-// A hit, brought back from where it is kept.
+// The cost of a hit, including fetching it.
 Demand brought_back(const CacheCandidate& candidate, const CacheMachine& machine, KeptIn where) {
   Demand out = candidate.demand;
   double seconds = kFind + candidate.element_bytes * machine.memory_s_per_byte;
@@ -108,10 +108,10 @@ bool stays_in_page_cache(double bytes, const CacheMachine& machine) {
 
 struct TriedPlace {
   KeptIn where = KeptIn::nowhere;
-  double share = 0, seconds = std::numeric_limits<double>::infinity();  // a sample
+  double share = 0, seconds = std::numeric_limits<double>::infinity();  // per sample
 };
 
-// What a sample takes when a share of the elements is kept there.
+// The time per sample when a share of the elements is cached there.
 TriedPlace try_place(const CacheCandidate& candidate, const Demand& base, const CacheUse& use,
                      const CacheMachine& machine, KeptIn where, double share) {
   const double found = where == KeptIn::memory ? use.found_in_memory : 1;
@@ -147,7 +147,7 @@ double rate_of(const Demand& demand, const CacheMachine& machine) {
 
 namespace {
 
-// Those that answer the same in every epoch, as they say, and as it was seen.
+// Steps that give the same result in every epoch, as declared and as measured.
 std::vector<bool> steps_that_stay(const Program& program, const Pilot& measured) {
   std::vector<bool> out = repeatable_steps(program), doubtful(program.specs.size(), false);
   for (size_t s = 0; s < out.size(); ++s) {
@@ -162,7 +162,7 @@ std::vector<bool> steps_that_stay(const Program& program, const Pilot& measured)
   return out;
 }
 
-// The first step whose answer is another one in each epoch, as a place where nothing can be kept.
+// Adds the first step whose result differs between epochs, as a place where nothing can be cached.
 void add_what_varies(const Program& program, const std::vector<bool>& same, const CacheUse& use,
                      std::vector<CacheCandidate>& out) {
   for (size_t s = 0; s < same.size(); ++s) {
@@ -170,15 +170,15 @@ void add_what_varies(const Program& program, const std::vector<bool>& same, cons
     CacheCandidate one;
     one.after = after_text(program, program.steps[s]), one.possible = false, one.elements = use.elements;
     if (repeatable_steps(program)[s])
-      one.why = "called twice for one sample it gave two answers";
+      one.why = "two calls for one sample gave different results";
     else if (!varies_by_epoch(program.steps[s]) && may_vary_by_call(program.steps[s]))
       one.why =
-          "it is a Python function; map(pure=True) says that it answers the same for a sample every time";
+          "it is a Python function; pass map(pure=True) if it always gives the same result for a sample";
     else
-      one.why = "it draws anew in every epoch";
+      one.why = "it draws new random numbers in every epoch";
     if (program.specs[static_cast<size_t>(program.steps[s].first_output)] == geometry_spec())
       one.why +=
-          ", and decode_image is one step with it, which match=\"exact\" or a cache() between them divides";
+          ", and decode_image is one step with it; match=\"exact\" or a cache() in between separates them";
     out.push_back(std::move(one));
     return;
   }
@@ -211,7 +211,7 @@ std::vector<CacheCandidate> cache_candidates(std::string_view below, const Progr
     const Call& call = program.steps[s];
     kept[s] = true;
     const TensorSpec& made = program.specs[static_cast<size_t>(call.first_output)];
-    if (made == header_spec() || made == geometry_spec()) continue;  // of a picture that is yet to be made
+    if (made == header_spec() || made == geometry_spec()) continue;  // belongs to an image that is made later
     if (call.op->counted()) add(after_text(program, call), kept, rest());
   }
   add_what_varies(program, same, use, out);
@@ -254,8 +254,8 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
   const std::string size = bytes_as_text(candidate.bytes());
   if (best.where == KeptIn::nowhere) {
     candidate.why =
-        "needs " + size + "; there is room for " + bytes_as_text(static_cast<double>(machine.memory_room)) +
-        " in memory" +
+        "needs " + size + ", but there is room for " +
+        bytes_as_text(static_cast<double>(machine.memory_room)) + " in memory" +
         (may_use_disk ? " and " + bytes_as_text(static_cast<double>(machine.disk_room)) + " on disk"
                       : "; not on disk: " + machine.no_disk);
     return;
@@ -268,13 +268,13 @@ void judge(CacheCandidate& candidate, const Demand& measured_base, const CacheUs
       is_on_disk ? best.share * candidate.element_bytes * machine.disk_write_s_per_byte : 0;
   if (candidate.speedup >= 1 && saved < kLeastSaved)
     candidate.why = std::string(is_on_disk ? "on disk: " : "in memory: ") + size + ", saves " +
-                    text("%.2g us a sample: too little", std::max(saved, 0.0) * 1e6);
+                    text("%.2g us per sample: too little", std::max(saved, 0.0) * 1e6);
   else if (candidate.speedup < kLeastSpeedup)
     candidate.why +=
-        candidate.speedup < 1 ? ": to bring it back takes longer than to make it" : ": too little";
+        candidate.speedup < 1 ? ": reading it back takes longer than computing it" : ": too little";
   else if (writing > kMostEpochsToPay * (before - best.seconds))
     candidate.why +=
-        ": to write it takes longer than it saves in " + text("%.0f", kMostEpochsToPay) + " epochs";
+        ": writing it takes longer than it saves in " + text("%.0f", kMostEpochsToPay) + " epochs";
   else
     candidate.pays = true;
 }
@@ -294,7 +294,7 @@ int choose(std::vector<CacheCandidate>& candidates) {
   for (size_t i = 0; i < candidates.size(); ++i) {
     CacheCandidate& one = candidates[i];
     one.chosen = static_cast<int>(i) == best;
-    if (one.pays && !one.chosen) one.why += ": less than what is chosen, or as much for more bytes";
+    if (one.pays && !one.chosen) one.why += ": less than the chosen one, or the same with more bytes";
   }
   return best;
 }

@@ -71,12 +71,12 @@ TEST(CacheCandidates, StandAfterTheExpensivePartAndBeforeWhatDraws) {
   EXPECT_TRUE(resize.chosen) << to_text(all);
   EXPECT_EQ(resize.where, KeptIn::memory);
   EXPECT_NEAR(resize.speedup, 5.15 / 0.14,
-              5);  // what is left: the crop, and the way from memory to the batch
+              5);  // the rest: the crop, and copying from memory to the batch
   EXPECT_FALSE(after(all, "read").pays) << "the CPU limits";
   EXPECT_TRUE(after(all, "decode_image").pays);
   EXPECT_FALSE(after(all, "decode_image").fits && after(all, "decode_image").where == KeptIn::memory);
   EXPECT_FALSE(after(all, "random_crop").possible);
-  EXPECT_EQ(after(all, "random_crop").why, "it draws anew in every epoch");
+  EXPECT_EQ(after(all, "random_crop").why, "it draws new random numbers in every epoch");
 }
 
 TEST(CacheCandidates, ASlowStoreIsWorthKeepingWhatWasRead) {
@@ -91,12 +91,12 @@ TEST(CacheCandidates, ASlowStoreIsWorthKeepingWhatWasRead) {
 TEST(CacheCandidates, WhatIsCheaperToMakeThanToBringBackIsNotKept) {
   CacheMachine only_disk = machine();
   only_disk.memory_room = 0;
-  // Large pixels that are made in less time than they take from a file.
+  // Large pixels that are computed in less time than they are read from a file.
   const auto all = judged(measured({.decode = 0.3, .resize = 0.01, .decoded = 3e6}), {1000, 1000}, only_disk);
   const CacheCandidate& decode = after(all, "decode_image");
   EXPECT_FALSE(decode.pays);
   EXPECT_LT(decode.speedup, 1);
-  EXPECT_NE(decode.why.find("to bring it back takes longer than to make it"), std::string::npos)
+  EXPECT_NE(decode.why.find("reading it back takes longer than computing it"), std::string::npos)
       << decode.why;
 }
 
@@ -145,7 +145,7 @@ TEST(CacheCandidates, ADiskThatWritesSlowlyMustPaySoon) {
   slow.memory_room = 0, slow.disk_write_s_per_byte = 1e-6;
   const CacheCandidate resize = after(judged(measured(), {1000, 1000}, slow), "resize");
   EXPECT_FALSE(resize.pays);
-  EXPECT_NE(resize.why.find("to write it takes longer than it saves in 3 epochs"), std::string::npos);
+  EXPECT_NE(resize.why.find("writing it takes longer than it saves in 3 epochs"), std::string::npos);
 }
 
 TEST(CacheCandidates, WhatAnsweredOtherwiseIsNotKeptNorWhatIsMadeOfIt) {
@@ -153,7 +153,7 @@ TEST(CacheCandidates, WhatAnsweredOtherwiseIsNotKeptNorWhatIsMadeOfIt) {
   pilot.steps[0].differs = true;
   const auto all = judged(pilot, {1000, 1000}, machine());
   ASSERT_EQ(all.size(), 2u) << to_text(all);
-  EXPECT_EQ(all[1].why, "called twice for one sample it gave two answers");
+  EXPECT_EQ(all[1].why, "two calls for one sample gave different results");
 }
 
 TEST(CacheCandidates, OfTwoAsGoodTheSmallerIsTaken) {
@@ -161,7 +161,7 @@ TEST(CacheCandidates, OfTwoAsGoodTheSmallerIsTaken) {
   pilot.steps[1].cpu_s = 0.001 * kMs;  // the resize costs next to nothing
   const auto all = judged(pilot, {100, 100}, machine());
   EXPECT_TRUE(after(all, "resize").chosen) << to_text(all);
-  EXPECT_NE(after(all, "decode_image").why.find("less than what is chosen"), std::string::npos);
+  EXPECT_NE(after(all, "decode_image").why.find("less than the chosen one"), std::string::npos);
 }
 
 TEST(CacheCandidates, SizesAreWrittenAsPeopleDo) {

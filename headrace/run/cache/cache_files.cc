@@ -22,11 +22,12 @@ namespace {
 constexpr std::string_view kChoice = ".choice";
 constexpr time_t kUnread = 30 * 24 * 3600;  // s
 
-// Files of ours that nobody has read or written for a month; a lock goes with the last of its key.
+// Removes our files that were not read or written for a month; a lock is removed with the last file of its
+// key.
 void remove_unread(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> locks;
-  std::set<std::string> keys;  // of what stays
+  std::set<std::string> keys;  // of the remaining files
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string ending = it->path().extension().string();
     const bool is_lock = ending == kCacheLock;
@@ -82,7 +83,7 @@ std::string agree(const std::string& folder, const std::string& question, const 
   if (const std::string said = text_of(path); !said.empty()) return said;
   const std::string own = path + "-" + std::to_string(::getpid());
   if (!write_atomically(own, std::as_bytes(std::span(answer))).ok()) return "";
-  (void)move(own, path, Existing::refused);  // where somebody was quicker, theirs stands
+  (void)move(own, path, Existing::refused);  // if another process was first, its file stays
   (void)remove_file(own);
   return text_of(path);
 }

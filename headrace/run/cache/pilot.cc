@@ -19,16 +19,16 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kLeastSamples = 2;   // samples that are looked at, however long they take
-constexpr size_t kMostFailed = 16;    // before the first that is good
-constexpr uint64_t kMostRows = 4096;  // of a block; more are not counted
+constexpr size_t kLeastSamples = 2;   // samples to measure, however long they take
+constexpr size_t kMostFailed = 16;    // before the first good one
+constexpr uint64_t kMostRows = 4096;  // rows of a block are counted up to this number
 
 bool holds_interpreter(const Call& call) {
   if (call.op->phase() != Phase::python) return false;
-  return !call.op->params().find("python");  // in processes each has its own
+  return !call.op->params().find("python");  // worker processes have a GIL each
 }
 
-// Time of this thread, without what it stood in line for a core.
+// Time of this thread, without waiting for a core.
 class Stopwatch {
  public:
   void begin() {
@@ -65,7 +65,7 @@ class Steps final : public CallWatcher {
   void end(const Program& program, const Call& call, std::span<const MutView> outputs) override {
     const auto step = static_cast<size_t>(&call - program.steps.data());
     laps[step] = watch_.end();
-    if (!may_wait(call)) laps[step].wait_s = 0;  // others had the core
+    if (!may_wait(call)) laps[step].wait_s = 0;  // other threads had the core
     bytes[step].clear();
     for (const MutView& view : outputs) bytes[step].push_back(static_cast<double>(view.size_bytes()));
     hashes[step] = may_wait(call) ? hash_of(outputs) : 0;
@@ -79,7 +79,7 @@ class Steps final : public CallWatcher {
   Stopwatch watch_;
 };
 
-// What calls need of an interpreter's lock.
+// Time of calls under the GIL.
 class InterpreterTime final : public CallWatcher {
  public:
   void begin() override { begin_ = thread_cpu_ns(); }
@@ -92,7 +92,7 @@ class InterpreterTime final : public CallWatcher {
   uint64_t begin_ = 0;
 };
 
-// Samples as they are before any program, spread over the data.
+// Reads samples as they are before any program, spread over the data.
 class Reader {
  public:
   static Result<std::unique_ptr<Reader>> make(const NodePtr& below, std::shared_ptr<Store> store,
@@ -114,14 +114,14 @@ class Reader {
     return out;
   }
 
-  // How many positions there are to choose from.
+  // The number of positions to choose from.
   uint64_t size() const { return std::min(level_->size(0, kWholeEpochs), uint64_t{1} << 40); }
   const Schema& schema() const { return level_->schema; }
 
   struct Read {
     Sample sample;
     Demand demand;
-    double bytes = 0;  // both shared with the rows of its block that come next
+    double bytes = 0;  // both divided among the next rows of the same block
   };
   Result<Read> at(uint64_t position) {
     const uint64_t bytes = counters_->io_bytes.get(), io = counters_->io_ns.get();
@@ -129,7 +129,7 @@ class Reader {
     HEADRACE_ASSIGN(Sample sample, body_->element(*level_, position, 0, 0, *evaluator_));
     const Stopwatch::Lap lap = watch_.end();
     evaluator_->scratch().clear();
-    // Of elements that are read all of it is the reader's.
+    // If elements are only read, all time is the reader's.
     const double whole = lap.cpu_s + lap.wait_s;
     const double reading = only_reads_ ? whole : std::min(whole, seconds(counters_->io_ns.get() - io));
     const Demand demand{lap.cpu_s, whole - reading, 0, reading};
@@ -139,7 +139,7 @@ class Reader {
   }
 
  private:
-  // Rows that are read with this one, where the next position asks for one of them, too.
+  // Rows that are read with this one, if the next position is one of them.
   uint64_t rows_together(uint64_t position) const {
     if (position + 1 >= size()) return 1;
     std::array<Position, 2> at;
@@ -177,7 +177,7 @@ class Runner {
     evaluator_ = std::make_unique<Evaluator>(pool_.get(), counters_.get(), options.seed, true);
   }
 
-  // `epoch` as far as draws go.
+  // `epoch` is used for random draws.
   Result<std::vector<Tensor>> run(std::span<const Program> programs, const Schema& schema,
                                   std::span<const Tensor> fields, const Sample& sample, uint64_t epoch,
                                   CallWatcher* watcher = nullptr) {
@@ -199,7 +199,7 @@ class Runner {
   std::unique_ptr<Evaluator> evaluator_;
 };
 
-// The samples of a look: calls look(position) until enough are good, or the time is up.
+// Calls look(position) until enough samples are good or the time is up.
 template <class Look> Status each_sample(uint64_t size, const PilotOptions& options, Look&& look) {
   const uint64_t begin = now_ns(), count = std::min<uint64_t>(size, options.samples);
   size_t good = 0, failed = 0;
@@ -210,11 +210,11 @@ template <class Look> Status each_sample(uint64_t size, const PilotOptions& opti
     if (good == 0 && failed >= kMostFailed) return status;
     if (good == 0 && i + 1 == count) return status;
   }
-  return good > 0 ? Status() : invalid("there is no sample to look at");
+  return good > 0 ? Status() : invalid("there is no sample to measure");
 }
 
 struct LockCost {
-  double cpu_s = 0, wait_s = 0;  // of calls that want the lock
+  double cpu_s = 0, wait_s = 0;  // of calls that need the lock
   double all_cpu_s = 0;
   void add(const Call& call, double cpu, double wait) {
     all_cpu_s += cpu;
@@ -238,13 +238,13 @@ LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const S
   return out;
 }
 
-// Two threads beside each other: calls that hold the lock wait for one another, longer than one did `alone`.
+// Two threads in parallel: calls that hold the lock wait for one another, longer than one did `alone`.
 double lock_share(std::vector<Program>& programs, const std::vector<StepCost>& alone_costs,
                   const Schema& schema, const Sample& sample, const PilotOptions& options) {
   LockCost alone;
   for (size_t s = 0; s < alone_costs.size(); ++s)
     alone.add(programs[0].steps[s], alone_costs[s].cpu_s, alone_costs[s].wait_s);
-  if (alone.cpu_s < 0.2 * alone.all_cpu_s) return 1;  // of no weight
+  if (alone.cpu_s < 0.2 * alone.all_cpu_s) return 1;  // negligible
   LockCost one, other;
   std::vector<Program> others = programs;
   std::thread thread([&] { other = lock_cost(others, schema, sample, options); });
@@ -282,7 +282,7 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
   const auto look = [&](uint64_t position) -> Status {
     HEADRACE_ASSIGN(const Reader::Read read, first->at(position));
     HEADRACE_ASSIGN(const Reader::Read reread, again->at(position));
-    // Twice where it may answer otherwise, and where all memory is new.
+    // Twice where results may differ, and where all memory is new.
     std::vector<uint64_t> hashes;
     if (may_differ || out.samples == 0) {
       HEADRACE_TRY(
@@ -327,7 +327,7 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
 
 namespace {
 
-// A way under measurement.
+// Measures one way.
 class Tried {
  public:
   Tried(const Way& way, const PilotOptions& options)
@@ -341,7 +341,7 @@ class Tried {
         after(), [](const Program& program) { return std::ranges::any_of(program.steps, may_wait); });
   }
 
-  // `again`: when its memory is new, or what it works on is not where it lies in a run.
+  // `again`: when its memory is new, or its input is not where it would be in a run.
   Status measure(const Schema& incoming, const Sample& sample, bool again) {
     const Schema& schema = before().empty() ? incoming : before().back().schema;
     HEADRACE_ASSIGN(std::vector<Tensor> fields, runner_.run(before(), incoming, sample.fields, sample, 0));
@@ -352,7 +352,7 @@ class Tried {
     watch_.begin();
     if (kept_ > 0) {
       HEADRACE_ASSIGN(const bool is_there, cache->get({}, fields));
-      if (!is_there) return internal_error("pilot: what was kept is gone");
+      if (!is_there) return internal_error("pilot: a cached element is missing");
     }
     HEADRACE_TRY(runner_.run(after(), schema, fields, sample, 1, &interpreter_).status());
     const Stopwatch::Lap lap = watch_.end();

@@ -1,7 +1,7 @@
-// A look at a few samples before a run: what each step on their way costs here, and how large it leaves them.
+// Measures a few samples before a run: the cost of each step and the size of its outputs.
 //
-// What is measured decides nothing but speed. Reads and functions of the user are called as in a run, more
-// than once for a sample. One thread.
+// Measurements affect only speed. Reads and functions of the user are called as in a run, more than once for
+// a sample. For one thread.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,17 +15,17 @@ namespace headrace {
 
 struct PilotOptions {
   uint64_t seed = 0;
-  size_t samples = 32;         // at most, spread over epoch 0
-  double seconds = 0.3;        // after which no further sample is begun; two are looked at in any case
-  std::shared_ptr<Pool> pool;  // for what is under way
+  size_t samples = 32;         // maximum, spread over epoch 0
+  double seconds = 0.3;        // after which no further sample is begun; at least two are measured
+  std::shared_ptr<Pool> pool;  // for samples in progress
 };
 
-// Seconds a sample, means.
+// Seconds per sample, means.
 struct Demand {
-  double cpu_s = 0;     // of a core: reads and all
-  double busy_s = 0;    // of a worker: its work, and what it waits for; no reads
-  double python_s = 0;  // under the lock of an interpreter
-  double read_s = 0;    // of a reader, its waits included
+  double cpu_s = 0;     // of a core, including reads
+  double busy_s = 0;    // of a worker: its work and its waits, without reads
+  double python_s = 0;  // under the GIL
+  double read_s = 0;    // of a reader, including waits
   Demand operator+(const Demand& other) const {
     return {cpu_s + other.cpu_s, busy_s + other.busy_s, python_s + other.python_s, read_s + other.read_s};
   }
@@ -35,40 +35,39 @@ struct Demand {
 struct StepCost {
   double cpu_s = 0, wait_s = 0;
   std::vector<double> bytes;  // of each output
-  bool differs = false;       // called twice for one sample it gave two answers
+  bool differs = false;       // two calls for one sample gave different results
 };
 
 struct Pilot {
   size_t samples = 0, failed = 0;
   Demand below;                     // until the sample reaches the program, in a first epoch
-  double read_again_s = 0;          // of below.read_s when the sample was just read: what the system kept
+  double read_again_s = 0;          // below.read_s when the sample was just read and is in the page cache
   double read_bytes = 0;            // from the store
-  double output_bytes = 0;          // of what leaves the program
-  std::vector<double> field_bytes;  // of each field that reaches it
+  double output_bytes = 0;          // of the program
+  std::vector<double> field_bytes;  // of each input field
   std::vector<StepCost> steps;      // of the program
-  // Of the CPU time of functions of an interpreter, that for which they keep others from its lock: NumPy's
-  // and OpenCV's let go of it.
+  // The share of the CPU time of Python functions in which they hold the GIL: those of NumPy and OpenCV
+  // release it.
   double lock_share = 1;
 };
-// What a step needs.
+// The demand of a step.
 Demand demand_of(const Call& call, const StepCost& cost);
 
-// Of the elements of `below` on their way through `program`. An error where no sample could be made.
+// Measures elements of `below` going through `program`. An error where no sample could be made.
 // REQUIRES: below->indexed, numbered.
 Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shared_ptr<Store> store,
                          const PilotOptions& options);
 
-// A way to make elements, of which the first `kept` programs have been run before: what they made is in
-// memory.
+// A way to make elements in which the outputs of the first `kept` programs are already in memory.
 struct Way {
   std::vector<Program> programs;
   size_t kept = 0;
 };
 struct WayCost {
   Demand demand;     // of a sample, without its reads
-  double bytes = 0;  // of what is in memory of it
+  double bytes = 0;  // of a sample in memory
 };
-// All of them on the same samples, in turns.
+// Measures all ways on the same samples, alternating.
 Result<std::vector<WayCost>> compare(const NodePtr& below, std::span<const Way> ways,
                                      std::shared_ptr<Store> store, const PilotOptions& options);
 

@@ -1,7 +1,7 @@
-// Elements in files. Each process that adds some makes a segment of its own: `<key>-<pid>-<time>.data`,
-// elements one after the other, and `.index`, an entry for each: where it is, and its checksum. What a crash
-// cut short, or anything that does not fit its checksum, is not there. Processes look at one another's
-// segments on the way, and write in turns (`<key>.lock`), so that no element is written twice.
+// Elements in files. Each process that adds some writes its own segment: `<key>-<pid>-<time>.data`, elements
+// one after the other, and `.index`, an entry for each with its position and checksum. Entries or elements
+// that a crash cut short, or that do not match their checksum, count as missing. Processes read one another's
+// segments while they run, and write one at a time (`<key>.lock`), so that no element is written twice.
 #include "headrace/run/element_cache/disk_cache.h"
 
 #include <fcntl.h>
@@ -28,20 +28,20 @@
 namespace headrace {
 namespace {
 
-// A process that is killed loses what lies in its own memory, and others cannot see it: so many bytes at
-// most, and where elements take long to make, only those of the last moments.
+// A process that is killed loses its unwritten elements, and others cannot see them: at most this many bytes,
+// and where elements take long to make, only those of the last moments.
 constexpr uint64_t kMostUnwritten = 512 << 10;
-constexpr std::chrono::milliseconds kLastPatience{1000};  // of a cache that goes away with elements in hand
+constexpr std::chrono::milliseconds kLastPatience{1000};  // of a closing cache with unwritten elements
 constexpr std::chrono::milliseconds kLongestUnwritten{50}, kBetweenLooks{50};
 constexpr std::chrono::milliseconds kBetweenTries{5};  // to write, while another process does
-constexpr size_t kWaitingBytes = 200;                  // that an element takes beside its own, while it waits
+constexpr size_t kWaitingBytes = 200;                  // overhead of an element that waits to be written
 constexpr size_t kMostOpen = 64;                       // files
 
 struct Entry {
   CacheKey key;
   uint64_t offset = 0;
   uint32_t length = 0, checksum = 0;  // of the element
-  uint32_t self = 0, zero = 0;        // checksum of what stands before
+  uint32_t self = 0, zero = 0;        // checksum of the members before it
 };
 static_assert(sizeof(Entry) == 40);
 
@@ -55,13 +55,13 @@ struct EntryPlace {
   uint32_t checksum = 0;
 };
 
-// Systems may not note when a file is read; what is used shall not look forgotten.
+// Systems may not record when a file is read; a file in use must not look unused.
 void is_read_now(const std::string& path) {
   const timespec times[2] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
   (void)::utimensat(AT_FDCWD, path.c_str(), times, 0);
 }
 
-// Files of elements, open as long as they are asked for: there may be more of them than a process may open.
+// Files of elements, opened on demand: there may be more of them than a process may have open.
 // Any thread.
 class SegmentFiles {
  public:
@@ -92,7 +92,7 @@ class SegmentFiles {
     std::shared_ptr<OpenFile> file;
     uint64_t asked;
   };
-  // REQUIRES: one is open.
+  // REQUIRES: a file is open.
   void close_one() {
     const auto by_use = [](const Segment& segment) { return segment.file ? segment.asked : ~uint64_t{0}; };
     std::ranges::min_element(segments_, {}, by_use)->file = nullptr;
@@ -105,13 +105,13 @@ class SegmentFiles {
   uint64_t asked_ = 0;
 };
 
-// The segments of others, as far as they were read.
+// The segments of other processes, as far as they were read.
 class Others {
  public:
   Others(const std::string& folder, const std::string& key, SegmentFiles& files)
       : folder_(folder), key_(key), files_(files) {}
 
-  // Calls add(entry, segment) for each that is new. The segment `own` is left out.
+  // Calls add(entry, segment) for each new entry. The segment `own` is skipped.
   template <class Add> void refresh(const std::string& own, const Add& add) {
     const auto entries = file_store()->entries(folder_);
     if (!entries.ok()) return;
@@ -164,8 +164,8 @@ class Others {
   std::unordered_map<std::string, Segment> segments_;
 };
 
-// Two mutexes. `writing_` is held by whoever writes elements out or looks for those of others; `mutex_` for a
-// moment, by whoever looks what is there. Order: writing_, then mutex_.
+// Two mutexes. `writing_` is held while writing elements or reading those of other processes; `mutex_` only
+// briefly, to access the tables. Order: writing_, then mutex_.
 class DiskCache final : public ElementCache {
  public:
   DiskCache(std::string folder, std::string key, DiskCacheRoom room)
@@ -175,7 +175,7 @@ class DiskCache final : public ElementCache {
   Status open() {
     if (!exists(folder_)) {
       const Status made = make_folder(folder_);
-      if (!made.ok() && !exists(folder_)) return made;  // else another process was quicker
+      if (!made.ok() && !exists(folder_)) return made;  // otherwise another process was first
     }
     HEADRACE_TRY(file_store()->entries(folder_).status());
     refresh();
@@ -202,7 +202,7 @@ class DiskCache final : public ElementCache {
       is_due = is_first && (waiting_bytes_ >= kMostUnwritten ||
                             std::chrono::steady_clock::now() - written_at_ >= kLongestUnwritten);
     }
-    // Those whose turn it was not go on; whoever wrote also writes what they have left meanwhile.
+    // Threads that could not write continue; the writing thread also writes what they left in the meantime.
     while (is_due) is_due = write_out() && is_much_waiting();
     return {};
   }
@@ -234,7 +234,7 @@ class DiskCache final : public ElementCache {
   };
   using Elements = std::unordered_map<CacheKey, Waiting, CacheKeyHash>;
 
-  // Much waits: somebody else wrote, and did not come to an end.
+  // Too much waits because another thread or process has not finished writing.
   bool is_crowded() {
     std::lock_guard lock(mutex_);
     return waiting_bytes_ > room_.waiting;
@@ -267,14 +267,14 @@ class DiskCache final : public ElementCache {
         return false;
     }
     if (waiting.packed) {
-      write_out();  // it is asked for again: an epoch has passed
+      write_out();  // it is needed again: an epoch has passed
       return unpack_fields(waiting.block(), fields).ok();
     }
     const MutableBufferPtr block =
         pool ? pool->take(place.length, Use::encoded) : HeapBuffer::make(place.length);
     if (!block)
-      return Status(Code::exhausted, "cache: wants " + std::to_string(place.length) +
-                                         " bytes for an element, the memory budget has no room");
+      return Status(Code::exhausted, "cache: an element needs " + std::to_string(place.length) +
+                                         " bytes, but the memory budget has no room");
     const auto file = files_.of(place.segment);
     if (file.ok() && read_exactly(**file, place.offset, {block->mutable_data(), place.length}).ok() &&
         crc32c(block->bytes()) == place.checksum && unpack_fields(block, fields).ok())
@@ -284,7 +284,7 @@ class DiskCache final : public ElementCache {
     return false;
   }
 
-  // What others added, now and then: a miss costs more than a look, but not many times more.
+  // Reads elements of other processes now and then: a miss costs more than a look, but not many times more.
   void look_for_others() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
     auto last = looked_at_.load(std::memory_order_relaxed);
@@ -294,7 +294,7 @@ class DiskCache final : public ElementCache {
     refresh();
   }
 
-  // REQUIRES: writing_ is held, or nobody else knows of this.
+  // REQUIRES: writing_ is held, or the object is not shared yet.
   void refresh() {
     others_.refresh(stem_, [&](const Entry& entry, uint32_t segment) {
       std::lock_guard lock(mutex_);
@@ -311,21 +311,23 @@ class DiskCache final : public ElementCache {
     bytes_ += entry.length;
   }
 
-  // The right to write, which one process at a time has; null when another one keeps it for longer than that.
+  // The right to write, which one process at a time has; null when another one holds it for longer than
+  // `patience`.
   std::unique_ptr<FileLock> alone(std::chrono::milliseconds patience, bool& is_free) {
     const auto until = std::chrono::steady_clock::now() + patience;
     while (true) {
       auto lock = FileLock::take(folder_ + "/" + key_ + std::string(kCacheLock));
-      is_free = !lock.ok() || *lock;  // without locks each writes files of its own as well
+      is_free = !lock.ok() || *lock;  // without locks each process still writes its own files
       if (is_free) return lock.ok() ? *std::move(lock) : nullptr;
       if (std::chrono::steady_clock::now() >= until) return nullptr;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
 
-  // What waits, if nobody else has written it: one process at a time writes, and sees what the others did.
-  // While another one does it waits on, and no worker with it; for another thread of this one, where asked
-  // to. Answers whether it has written, and all went well.
+  // Writes the waiting elements that no other process has written: one process at a time writes, after
+  // reading what the others wrote. While another process writes, elements stay waiting and workers do not
+  // block; with Turn::waited_for, it waits for another thread of this process. Returns whether it wrote
+  // without an error.
   enum class Turn : uint8_t { now_or_not, waited_for };
   bool write_out(Turn turn = Turn::now_or_not,
                  std::chrono::milliseconds patience = std::chrono::milliseconds(0)) {
@@ -354,8 +356,8 @@ class DiskCache final : public ElementCache {
     for (const auto& [key, waiting] : elements)
       if (waiting_.erase(key) > 0) waiting_bytes_ -= waiting.bytes().size() + kWaitingBytes;
     if (status.ok()) return true;
-    waiting_.clear(), waiting_bytes_ = 0;  // what came meanwhile
-    trouble_ = std::string(status.text()) + "; nothing more is kept in " + in_quotes(folder_);
+    waiting_.clear(), waiting_bytes_ = 0;  // added in the meantime
+    trouble_ = std::string(status.text()) + "; no more elements are cached in " + in_quotes(folder_);
     return false;
   }
 
@@ -366,10 +368,10 @@ class DiskCache final : public ElementCache {
   Elements take_waiting() {
     std::lock_guard lock(mutex_);
     written_at_ = std::chrono::steady_clock::now();
-    return waiting_;  // they are found there until they are in the files
+    return waiting_;  // they are found here until they are in the files
   }
 
-  // Elements before the entries that say where they are.
+  // Writes elements before their index entries.
   Status append(const Elements& elements, std::vector<Entry>& entries) {
     if (!data_) {
       const auto now = std::chrono::system_clock::now().time_since_epoch().count();
@@ -378,7 +380,7 @@ class DiskCache final : public ElementCache {
       HEADRACE_ASSIGN(auto data, AppendedFile::make(path + std::string(kCacheData)));
       HEADRACE_ASSIGN(auto index, AppendedFile::make(path + std::string(kCacheIndex)));
       own_ = files_.add(path + std::string(kCacheData));
-      data_ = std::move(data), index_ = std::move(index);  // both or none
+      data_ = std::move(data), index_ = std::move(index);  // both or neither
     }
     std::vector<Entry> made;
     for (const auto& [key, waiting] : elements) {
@@ -389,7 +391,7 @@ class DiskCache final : public ElementCache {
       made.push_back(entry);
     }
     HEADRACE_TRY(data_->flush());
-    entries = std::move(made);  // they can be read, whatever comes
+    entries = std::move(made);  // they can be read from now on, even if the index fails
     HEADRACE_TRY(index_->append(std::as_bytes(std::span(entries))));
     return index_->flush();
   }
@@ -402,13 +404,13 @@ class DiskCache final : public ElementCache {
   const std::string folder_, key_;
   const DiskCacheRoom room_;
   SegmentFiles files_;
-  std::mutex writing_;  // guards the next ones
+  std::mutex writing_;  // guards the next members
   Others others_{folder_, key_, files_};
-  std::string stem_;  // of this process's segment, without an ending
+  std::string stem_;  // of this process's segment, without an extension
   std::unique_ptr<AppendedFile> data_, index_;
   uint32_t own_ = 0;  // number of that segment
   std::chrono::steady_clock::time_point tries_again_at_{};
-  std::mutex mutex_;  // guards the next ones
+  std::mutex mutex_;  // guards the next members
   std::unordered_map<CacheKey, EntryPlace, CacheKeyHash> places_;
   Elements waiting_;
   uint64_t bytes_ = 0, waiting_bytes_ = 0;
@@ -429,7 +431,7 @@ Result<std::shared_ptr<ElementCache>> disk_cache(const std::string& folder, cons
 
 std::string data_key(const Source& source) {
   constexpr uint64_t kTogether = 4096;
-  constexpr size_t kThreads = 16;  // where files are far away, looks at them wait together
+  constexpr size_t kThreads = 16;  // on slow file systems, stat calls wait in parallel
   const uint64_t pieces = (source.num_files() + kTogether - 1) / kTogether;
   std::vector<std::string> hashes(pieces);
   parallel_for(pieces, std::min<uint64_t>(pieces, kThreads), [&](size_t, uint64_t piece) {

@@ -47,7 +47,8 @@ TEST(DiskCache, HoldsNoMoreInMemoryThanItMayWhileAnotherOneWrites) {
     ASSERT_TRUE(lock);
     const auto begin = std::chrono::steady_clock::now();
     for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(cache->put({0, i}, element(1000, 1)).ok());
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));  // nobody waits for it
+    EXPECT_LT(std::chrono::steady_clock::now() - begin,
+              std::chrono::seconds(5));  // put() does not wait for the lock
     EXPECT_LE(cache->bytes(), 12'000u);
   }
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -65,7 +66,7 @@ TEST(DiskCache, ManySmallElementsWaitForAnotherOneInLittleTime) {
   const auto begin = std::chrono::steady_clock::now();
   for (uint64_t i = 0; i < 50'000; ++i) ASSERT_TRUE(cache->put({0, i}, small).ok());
   EXPECT_LT(std::chrono::steady_clock::now() - begin,
-            std::chrono::seconds(20));  // 100 s to copy all each time
+            std::chrono::seconds(20));  // copying all of them each time takes 100 s
   EXPECT_EQ(cache->size(), 50'000u);
 }
 

@@ -3,7 +3,7 @@
 namespace headrace {
 namespace {
 
-// Any bit of the key moves any of the result (the finaliser of splitmix64).
+// Every bit of the key affects every bit of the result (the finalizer of splitmix64).
 uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

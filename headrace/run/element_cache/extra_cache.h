@@ -1,6 +1,5 @@
-// A cache that nobody wrote into the plan: the run keeps elements because it pays (run/cache/auto_cache.h).
-// It has room for some or all, and where it has not, elements are made as if there were none. What it keeps
-// in memory is given up when the run cannot go on without that memory.
+// A cache that the run added because it pays (run/cache/auto_cache.h). It has room for some or all elements;
+// others are made as without a cache. Its memory is released when the run cannot continue without it.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,20 +9,20 @@
 
 namespace headrace {
 
-// The share of elements is by a hash of who they are: the same ones in every epoch, run and process. Nothing
-// is given up for another, for in an exact epoch no policy finds more (each element comes once). Any thread.
+// Elements are selected by a hash of their key: the same ones in every epoch, run and process. Nothing is
+// evicted: since each sample comes once per epoch, no eviction policy gets more hits. Any thread.
 class ExtraCache final : public ElementCache {
  public:
   struct Room {
-    double share = 1;  // of the elements, those that are kept
+    double share = 1;  // of the elements to cache
     uint64_t bytes = ~uint64_t{0};
   };
-  // `straight` makes of an element at once what the programs before and after the cache make of it.
+  // `straight` is the programs before and after the cache as one.
   ExtraCache(std::shared_ptr<ElementCache> kept, Room room, Program straight)
       : kept_(std::move(kept)), room_(room), straight_(std::move(straight)) {}
 
   const Program& straight() const { return straight_; }
-  // Whether put() would keep it. REQUIRES: it is not there.
+  // Whether put() would store it. REQUIRES: it is not in the cache.
   bool wants(const CacheKey& key);
 
   bool has(const CacheKey& key) override { return kept_->has(key); }

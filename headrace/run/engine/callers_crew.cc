@@ -1,4 +1,4 @@
-// A crew without a thread: whoever asks for an element does what it takes, in his own.
+// A crew without threads: the caller that asks for an element does the work for it.
 #include <chrono>
 #include <mutex>
 
@@ -19,7 +19,7 @@ class CallersCrew final : public Crew {
     look_for_profiler();
     std::lock_guard lock(executor_.mutex());
     steer_.begin(now_ns(), executor_, team_);
-    executor_.set_ring(1);  // what is made ahead is made while somebody waits
+    executor_.set_ring(1);  // anything made ahead is made while the caller waits
     if (trace_) trace_->set(now_ns(), {0, 1, 1});
   }
   ~CallersCrew() override { stop(); }
@@ -27,7 +27,7 @@ class CallersCrew final : public Crew {
   Pull next(Sample& out, Status& failure, std::optional<uint64_t> milliseconds) override {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point deadline = milliseconds ? deadline_in(*milliseconds) : Clock::time_point::max();
-    std::unique_lock turn(turn_, std::defer_lock);  // of several callers one works
+    std::unique_lock turn(turn_, std::defer_lock);  // one of several callers works at a time
     if (!milliseconds)
       turn.lock();
     else if (!turn.try_lock_until(deadline))
@@ -43,19 +43,20 @@ class CallersCrew final : public Crew {
       return pulled;
     };
     std::unique_lock lock(executor_.mutex());
-    size_t in_vain = 0;  // polls in a row after which there was nothing to do: each may have freed something
+    size_t in_vain = 0;  // polls in a row with nothing to do: each of them may have freed something
     while (!stopping_ && over_.ok()) {
       const Pull pulled = executor_.poll_locked(out, failure);
       if (pulled == Pull::item) steer_.delivered(out);
       if (pulled != Pull::wait) return leave(pulled);
       if (!waits_since)
-        steer_.consumer_waits(waits_since = now_ns());  // and does one piece, however short the time
+        steer_.consumer_waits(waits_since =
+                                  now_ns());  // then does at least one part, however short the timeout
       else if (Clock::now() >= deadline)
         return leave(Pull::wait);
       if (do_some(Duty::cpu, lock) || do_some(Duty::io, lock))
         in_vain = 0;
       else if (++in_vain > executor_.stages().size() + 1)
-        over_ = internal_error("the caller waits and there is nothing that he could do");
+        over_ = internal_error("the caller waits, but there is no work to do");
     }
     failure = over_.ok() ? stopped() : over_;
     return leave(Pull::error);
@@ -68,11 +69,11 @@ class CallersCrew final : public Crew {
   }
   void stop() override {
     ask_to_stop();
-    std::lock_guard turn(turn_);  // whoever works comes to an end
+    std::lock_guard turn(turn_);  // the caller that works finishes
   }
 
  private:
-  // REQUIRES: the turn, and the lock, which is let go meanwhile. False: there was nothing.
+  // REQUIRES: the turn, and the lock, which is released while working. False: there was nothing to do.
   bool do_some(Duty duty, std::unique_lock<std::mutex>& lock) {
     if (!executor_.take_locked(duty, work_)) return false;
     Worker& worker = team_.member(duty, 0);
@@ -90,8 +91,8 @@ class CallersCrew final : public Crew {
     if (trace_) trace_->add(trace_->track(duty, 0), work_);
     const uint64_t end = work_.ended_ns;
     lock.lock();
-    // Ctrl-C in a function, which here is the caller's own, is answered before all that is left of the batch.
-    // And nobody else would hear what failed in a function that has stopped the run.
+    // Ctrl-C in a function, which runs in the caller's thread here, is handled before the rest of the batch.
+    // And the error of a function that has stopped the run would be lost otherwise.
     const Code code = work_.result.status.code();
     const bool is_last = asked_within_ && code != Code::ok && code != Code::cancelled;
     if (code == Code::internal || is_last) over_ = work_.result.status;
@@ -108,8 +109,8 @@ class CallersCrew final : public Crew {
   Steer& steer_;
   Trace* trace_;
   std::timed_mutex turn_;
-  Work work_;                                     // whose turn it is
-  Status over_;                                   // why nothing goes on, his, too
+  Work work_;                                     // guarded by the turn
+  Status over_;                                   // why the run ended; guarded by the turn, too
   bool stopping_ = false, asked_within_ = false;  // guarded by the executor's mutex
 };
 

@@ -15,12 +15,12 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kLookAtCoresNs = 50'000'000;             // a look is a system call
-constexpr uint64_t kLookAtStateNs = 1'000'000;              // others write there
-constexpr auto kPatience = std::chrono::microseconds(500);  // of a consumer, before any news will do
+constexpr uint64_t kLookAtCoresNs = 50'000'000;             // each one is a system call
+constexpr uint64_t kLookAtStateNs = 1'000'000;              // other threads write to it
+constexpr auto kPatience = std::chrono::microseconds(500);  // how long a consumer waits for many elements
 
-// Who sleeps and was not called yet. Looked at before the mutex is let go: whoever has something to do now is
-// called. One of a kind is enough, for it looks again in its turn, and who is awake sees it without a call.
+// Threads that sleep and were not woken yet. Checked before the mutex is released: threads that now have work
+// are woken. One of a kind is enough: it checks again itself, and threads that are awake need no wake-up.
 struct Asleep {
   size_t cpu = 0, io = 0;
   bool consumer = false, is_patient = false;
@@ -30,8 +30,8 @@ struct Asleep {
     for (const Duty duty : {Duty::cpu, Duty::io})
       if (of(duty) > 0 && executor.has_work(duty)) --of(duty), call(duty);
   }
-  // Not for the consumer itself: it has just looked, and would call nobody. Who is busy calls a patient one
-  // for many news only: to be woken costs more than a tiny batch does.
+  // Not called by the consumer itself, which has just polled. A busy thread wakes a patient consumer only for
+  // many elements: a wake-up costs more than a tiny batch.
   template <class Call> void wake_consumer(const Executor& executor, bool is_busy, Call call) {
     if (!consumer) return;
     if (is_busy && is_patient ? executor.has_many_news() : executor.has_news()) consumer = false, call();
@@ -87,7 +87,7 @@ class ThreadsCrew final : public Crew {
         return Pull::wait;
       }
     }
-    // Who asked from within is still at it, and may fail.
+    // A worker that asked to stop from within is still running, and may fail.
     while (asked_by_ && at_work_ > 0) {
       if (!milliseconds) {
         consumer_.wait(lock);
@@ -117,8 +117,8 @@ class ThreadsCrew final : public Crew {
   }
 
  private:
-  // REQUIRES: the mutex is held. Threads are begun when they are first wanted; those that are not wanted any
-  // more rest, and hold no memory once they have noticed.
+  // REQUIRES: the mutex is held. Threads are started when first needed; those no longer needed rest, and
+  // release their memory once they have noticed.
   void apply(const Settings& settings) {
     executor_.set_ring(settings.ready);
     if (trace_) trace_->set(now_ns(), settings);
@@ -130,7 +130,7 @@ class ThreadsCrew final : public Crew {
     }
     resting_.notify_all();
   }
-  // False where the system has no more threads: those there are suffice.
+  // False if the system has no more threads: the existing ones are enough.
   bool begin_one(Duty duty) {
     try {
       threads_.emplace_back([this, duty, number = begun(duty), worker = &team_.member(duty, begun(duty))] {
@@ -147,14 +147,14 @@ class ThreadsCrew final : public Crew {
     return number < (duty == Duty::cpu ? wanted_.workers : wanted_.io);
   }
 
-  // One turn of a worker is: report what was done, take the next, call those for whom there is something.
+  // One turn of a worker: report the finished work, take the next, wake threads that now have work.
   void work(Worker& worker, Duty duty, size_t number) {
     const ReentrancyGuard working(this->number(), around_);
     Work work;
     SingleWriterCounter& lacked =
         duty == Duty::cpu ? worker.counters.core_wait_ns : worker.counters.reading_core_wait_ns;
     std::optional<CoreWait> core_wait;
-    // A file each: of more readers than there are cores, most wait for the store and not for a core.
+    // A file each, so only as many as cores: with more readers, most wait for the store and not for a core.
     if (duty == Duty::cpu || number < steer_.cores()) core_wait.emplace();
     worker.evaluator.part_clock().restart();
     uint64_t looked = now_ns(), next_state = 0;
@@ -202,7 +202,7 @@ class ThreadsCrew final : public Crew {
     if (core_wait) lacked.add(core_wait->since_last());
   }
 
-  // Nobody else would hear what fails in a function that has stopped the run.
+  // Otherwise the error of a function that has stopped the run would be lost.
   void note_last(const Status& status) {
     const bool asked = asked_by_ && asked_by_ == ReentrancyGuard::worker_of(number());
     if (asked && !status.ok() && status.code() != Code::cancelled) failed_ = status;
@@ -216,7 +216,7 @@ class ThreadsCrew final : public Crew {
       of(duty).wait(lock);
       return;
     }
-    wake(false);  // it may have been called for something that others must do now
+    wake(false);  // it may have been woken for work that others must do now
     worker.evaluator.scratch().trim(0);
     resting_.wait(lock);
   }
@@ -240,14 +240,14 @@ class ThreadsCrew final : public Crew {
   Settings wanted_{0, 0, 0};
   size_t begun_cpu_ = 0, begun_io_ = 0, keep_scratch_ = 0, at_work_ = 0;
   bool stopping_ = false;
-  const void* asked_by_ = nullptr;  // to stop, from within: the worker whose work it was
-  Status failed_;                   // in what he does
+  const void* asked_by_ = nullptr;  // the worker that asked to stop from within its work
+  Status failed_;                   // the error of that work
   const ReentrancyGuard::Crews around_ = ReentrancyGuard::all();
   std::vector<std::thread> threads_;
 };
 
 // Steps are the places where threads could interleave: take, run, finish, for each worker. Workers and the
-// consumer sleep and are called as among threads, so that a call that nobody makes shows as a deadlock.
+// consumer sleep and are woken as with threads, so that a missing wake-up shows as a deadlock.
 class VirtualCrew final : public Crew {
  public:
   VirtualCrew(Executor& executor, Team& team, Steer& steer, uint64_t seed)
@@ -280,7 +280,7 @@ class VirtualCrew final : public Crew {
           break;
         }
         if (step()) continue;
-        failure = internal_error("deadlock: the consumer waits and no worker can move");
+        failure = internal_error("deadlock: the consumer waits and no worker can proceed");
         return Pull::error;
       }
     }
@@ -297,7 +297,7 @@ class VirtualCrew final : public Crew {
   }
 
  private:
-  static constexpr size_t kMost = 4;  // of what may be turned
+  static constexpr size_t kMost = 4;  // maximum of settings that may change
   enum class State : uint8_t { awake, asleep, resting, holds_work, has_run };
   struct Actor {
     Worker* worker;
@@ -327,7 +327,7 @@ class VirtualCrew final : public Crew {
     return false;
   }
 
-  // One of the numbers to anything that it may be.
+  // Sets one of the numbers to a random permitted value.
   void turn() {
     const Knob knob = kKnobs[random() % kKnobs.size()];
     if (!may_turn(knob)) return;

@@ -42,7 +42,7 @@ Executor::Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool
     stages_[i]->set_number(static_cast<uint8_t>(std::min<size_t>(i, 255)),
                            level || (are_samples && takes_one));
     are_samples = are_samples && (level ? !level->makes_batches() : takes_one);
-    if (!flexible) stages_[i]->body().take_fewer(0);  // no more is made ahead than was asked for
+    if (!flexible) stages_[i]->body().take_fewer(0);  // makes no more ahead than requested
   }
   std::vector<Stage*> feeding;
   for (Stage* stage : stages_) {
@@ -113,8 +113,8 @@ template <class F> void Executor::guarded(F&& step) {
   }
 }
 
-// Fill the rings: downstream first, so that what it takes makes room upstream; again when a stage came to its
-// end, which those after it must hear of, or when another one may take in work.
+// Fills the rings: downstream first, so that taking an item makes room upstream; again when a stage has
+// ended, which affects those after it, or when another stage may admit work.
 void Executor::pump() {
   open_.clear();
   root_->open_stages(open_);
@@ -122,7 +122,7 @@ void Executor::pump() {
   while (again) {
     again = waiting_for_memory_ = false;
     for (auto it = open_.rbegin(); it != open_.rend() && !waiting_for_memory_; ++it) {
-      // What it and those before it would take is what the hungry part waits for.
+      // This stage and earlier ones would take the memory that the out-of-memory part waits for.
       if (out_of_memory_ && out_of_memory_->stage == *it) break;
       if (!may_work(**it)) continue;
       const bool had_ended = (*it)->ended();
@@ -155,7 +155,8 @@ bool Executor::take_locked(Duty duty, Work& work) {
 }
 
 bool Executor::take_any(Duty duty, Work& work) {
-  // A part that found no memory goes first and alone, once what runs is done or the consumer took something.
+  // A part that found no memory runs first and alone, once running work is done or the consumer took
+  // something.
   if (out_of_memory_ && (out_of_memory_->ticket->dropped || !may_work(*out_of_memory_->stage)))
     out_of_memory_.reset();
   if (out_of_memory_ && !is_turn_of(duty)) return false;
@@ -182,7 +183,8 @@ bool Executor::take_any(Duty duty, Work& work) {
   return false;
 }
 
-// Ahead of what runs, that is: for the oldest ticket nothing is enough, for those behind it may run in vain.
+// Whether enough bytes are read ahead of the running work. False while the oldest ticket needs a read:
+// running work of later tickets may be useless without it.
 bool Executor::reads_enough() const {
   if (running_ == 0) return false;
   const bool is_enough = pool_->in_use(Use::encoded) > pool_->budget() / 2 ||
@@ -192,8 +194,8 @@ bool Executor::reads_enough() const {
          });
 }
 
-// While a part is hungry: its own turn comes when nothing runs. Before a hungry read, parts that have their
-// bytes already and are not younger get rid of them.
+// While a part waits for memory: it runs when nothing else does. Before a read that waits for memory, parts
+// that have their bytes already and are not younger run, which releases the bytes.
 bool Executor::is_turn_of(Duty duty) const {
   const bool others_first =
       out_of_memory_->io && out_of_memory_->stage->has_ready(out_of_memory_->ticket->serial);
@@ -209,15 +211,15 @@ bool Executor::has_work(Duty duty) const {
                      [&](Stage* stage) { return may_work(*stage) && stage->has_runnable(duty == Duty::io); });
 }
 
-// Whether the consumer waits for this stage, or for one that waits for it. Of the branches of a zip or mix it
-// is one at a time.
+// Whether the consumer waits for this stage, directly or through other stages. Of the branches of a zip or
+// mix it is one at a time.
 bool Executor::is_waited_for(const Stage& stage) const {
   const Stage* next = root_->giving();
   while (next && next != &stage) next = next->feeding();
   return next != nullptr;
 }
 
-// When memory does not suffice for all branches, others pause until the consumer has taken something.
+// When memory is not enough for all branches, others pause until the consumer has taken something.
 bool Executor::may_work(const Stage& stage) const { return !tight_ || is_waited_for(stage); }
 
 bool Executor::drop_all_not_waited_for() {
@@ -228,7 +230,7 @@ bool Executor::drop_all_not_waited_for() {
   return any;
 }
 
-// Something to take, or a state in which nobody else can move: a batch that finds no memory.
+// Something to take, or a state in which only the consumer can act: a batch that finds no memory.
 bool Executor::has_news() const {
   if (!broken_.ok()) return true;
   Stage* giving = root_->giving();
@@ -237,7 +239,7 @@ bool Executor::has_news() const {
 }
 
 size_t Executor::scratch_to_keep(size_t workers) const {
-  constexpr size_t kMost = size_t{8} << 20, kShare = 16;  // of the budget, at most, for all of them
+  constexpr size_t kMost = size_t{8} << 20, kShare = 16;  // at most 1/16 of the budget for all of them
   return std::min(kMost, pool_->budget() / kShare / std::max<size_t>(1, workers));
 }
 
@@ -282,9 +284,9 @@ void Executor::settle(Work& work) {
   work.ticket.reset();
 }
 
-// A part found the pool empty. What runs beside it will give memory back, or has done so just now; then bytes
-// read ahead can go, then younger tickets, then the consumer can take what is ready. Only when all that is
-// gone the part is too large.
+// A part found the pool empty. Other running parts will return memory, or just have; then bytes read ahead
+// can be dropped, then younger tickets, then the consumer can take ready elements. Only when nothing of that
+// is left the part is too large.
 bool Executor::answer_out_of_memory(Work& work) {
   ++times_out_of_memory_;
   headroom_.was_short();
@@ -342,8 +344,8 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
   pump();
   Item item;
   Pull pulled = root_->pull_one(item, failure);
-  // Another child may be under way after this, or the last one have come to its end: the consumer looks again
-  // himself, for nobody else would call him.
+  // Another child may have started after this, or the last one may have ended: the consumer checks again
+  // itself, because no other thread would wake it.
   for (size_t tries = 0; pulled == Pull::wait && tries <= stages_.size(); ++tries) {
     pump();
     const Stage* giving = root_->giving();
@@ -356,18 +358,18 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
       return Pull::error;
     }
     out = std::move(item.samples[0]);
-    if (!item.is_alone)  // without room, too, the consumer must go on
+    if (!item.is_alone)  // ignored when there is no room: the consumer must continue
       for (Tensor& field : out.fields) (void)separate(field, *pool_);
     given_ = item.given, ++num_handed_;
     remember();
-    hand_over(out, *pool_);  // before anybody who waits for memory looks again
+    hand_over(out, *pool_);  // before threads that wait for memory check again
     awaits_consumer_ = false, consumer_took_ = true, tight_ = false;
     pump();
     return pulled;
   }
   handed_all_ = handed_all_ || pulled == Pull::end;
   if (pulled != Pull::wait || running_ > 0) return pulled;
-  awaits_consumer_ = false;  // it came and found nothing
+  awaits_consumer_ = false;  // it polled and found nothing
   if (!waiting_for_memory_ || give_up_later_children()) return pulled;
   if (std::all_of(stages_.begin(), stages_.end(), [](const Stage* stage) { return stage->empty(); })) {
     if (reclaims_memory()) {
@@ -376,7 +378,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
     }
     const auto ledger = pool_->ledger();
     failure = Status(Code::exhausted, "batch: the memory budget of " + std::to_string(ledger.budget) +
-                                          " bytes has no room for one batch beside the " +
+                                          " bytes has no room for one batch, with " +
                                           std::to_string(ledger.in_use) +
                                           " bytes in use; lower the batch size or raise memory_budget");
     return Pull::error;
@@ -384,7 +386,7 @@ Pull Executor::poll_any(Sample& out, Status& failure) {
   return pulled;
 }
 
-// The stage that gives finds no memory, and those that come after it hold some.
+// The stage whose turn it is finds no memory, while stages with later turns hold some.
 bool Executor::give_up_later_children() {
   const bool any = drop_all_not_waited_for();
   if (any) pump();

@@ -1,5 +1,5 @@
-// The executor: one mutex, a row of stages, and nothing else. Who turns its crank is the Crew: real threads,
-// or one thread that picks the next step by a seed. Both run this same code.
+// The Executor: one mutex and a list of stages. It has no threads; a Crew drives it: real threads, the
+// caller's thread, or one thread that picks the next step from a seed. All run the same code.
 //
 // Workers take the oldest runnable part, run it without the mutex, and report. Admission needs a place in a
 // ring and memory in the pool, so memory is bounded by construction.
@@ -23,70 +23,69 @@ void hand_over(const Sample& sample, Pool& pool);
 
 class Executor {
  public:
-  // `ring`: tickets under way in each stage; with `flexible`, more where they are tiny.
+  // `ring`: tickets in flight in each stage; with `flexible`, more where they are tiny.
   Executor(StreamPtr root, std::shared_ptr<Pool> pool, size_t ring, bool flexible);
 
-  // For workers. `take` answers whether there was work; then run() without any lock, then finish().
+  // For workers. `take` returns whether there was work; then run() without any lock, then finish().
   bool take(Duty duty, Work& work);
   void finish(Work& work);
 
   // For the consumer: the next element in order, or wait, end, error.
   Pull poll(Sample& out, Status& failure);
 
-  // Change where the run stands; nobody may be inside take/run/finish of an earlier run's part for longer
-  // than that part.
+  // Change the position of the run. A worker may still be inside take/run/finish of one part of an earlier
+  // run.
   void start(uint64_t epoch);
   bool restore(const Cursor& cursor);
-  // What poll() gave since start(), and where the streams stand behind that. Of one moment: an element that
-  // the consumer has taken counts, also while he is still on his way with it.
+  // What poll() returned since start(), and the position of the streams after that. A consistent snapshot: an
+  // element counts from the moment poll() takes it, even before poll() returns.
   struct Handed {
     uint64_t elements = 0;
     bool all = false;
     Cursor cursor;
   };
-  // `without_last`: as if the last of them had not been given. REQUIRES: then remember_before(), or nobody
-  // looks at the cursor.
+  // `without_last`: as if the last element had not been returned. REQUIRES: remember_before() was called, or
+  // the cursor is not used.
   Handed handed(bool without_last = false) const;
   void remember_before() { remembers_ = true; }  // before the first element
   uint64_t num_handed() const;                   // elements
   size_t in_flight() const;
   void set_reclaimable(ReclaimableMemory* reclaimable) { reclaimable_ = reclaimable; }  // null: none
-  // Tickets under way in each stage from now on. Those that are beyond it stay.
+  // Tickets in flight in each stage from now on. Tickets beyond it stay.
   void set_ring(size_t ring) { ring_ = ring; }  // REQUIRES: the mutex is held
   Pool::Ledger ledger() const { return pool_->ledger(); }
-  // How often work was held back for want of memory. REQUIRES: the mutex is held.
+  // How often work was held back for lack of memory. REQUIRES: the mutex is held.
   uint64_t times_out_of_memory() const { return times_out_of_memory_; }
-  // How many parts wait for a reader or worker, or are in one's hands, and how many elements are ready.
+  // How many parts wait for a reader or worker or are being processed, and how many elements are ready.
   struct Phases {
     size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
   };
   Phases phases() const;                             // REQUIRES: the mutex is held
-  const TicketRef& given() const { return given_; }  // what poll() gave last; REQUIRES: the mutex is held
+  const TicketRef& given() const { return given_; }  // last returned by poll(); REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
-  // Whether what it makes is an element of the run, and goes to no other stage.
+  // Whether its outputs are elements of the run rather than inputs of another stage.
   bool gives(const Stage& stage) const;
 
-  // For crews that hold the mutex over several steps. An exception in them (the machine's memory, a plug-in)
-  // ends the run: the consumer hears of it.
+  // For crews that hold the mutex over several steps. An exception in them (out of memory, a plug-in) ends
+  // the run and is reported to the consumer.
   std::mutex& mutex() const { return mutex_; }
   bool take_locked(Duty duty, Work& work);
   void finish_locked(Work& work);
   Pull poll_locked(Sample& out, Status& failure);
-  // Whether a sleeper should look: a worker of this duty, or the consumer.
+  // Whether to wake a worker of this duty, or the consumer.
   bool has_work(Duty duty) const;
   bool has_news() const;
-  // Bytes that each of so many workers may keep between samples, in case it wants them again.
+  // Scratch bytes that each of `workers` workers may keep between samples.
   size_t scratch_to_keep(size_t workers) const;
-  // Whether a patient consumer should: it looks again soon in any case, and whoever has no more work calls
-  // it.
+  // Whether to wake a patient consumer: it checks again soon in any case, and a worker without work wakes it.
   bool has_many_news() const;
-  // Whether the consumer has so much left that workers may sleep on.
+  // Whether so many elements are ready that workers may keep sleeping.
   bool has_plenty() const;
 
  private:
   template <class F> void guarded(F&& step);
   bool take_any(Duty duty, Work& work);
-  void settle(Work& work);  // what run() found
+  void settle(Work& work);  // processes the result of run()
   Pull poll_any(Sample& out, Status& failure);
   void pump();
   bool answer_out_of_memory(Work& work);
@@ -102,29 +101,29 @@ class Executor {
 
   mutable std::mutex mutex_;
   StreamPtr root_;
-  std::vector<Stage*> stages_;  // what is needed first stands last
+  std::vector<Stage*> stages_;  // the one needed first is last
   TicketRef given_;
   uint64_t num_handed_ = 0;         // elements, since start();
-  bool handed_all_ = false;         // there are no more
-  Cursor before_, after_;           // where the streams stood before the last of them, and behind it,
-  bool remembers_ = false;          // if somebody may ask
-  std::vector<const Stage*> last_;  // those of them that feed no other
-  std::vector<Stage*> open_;        // those of them that may take in work
-  std::vector<Stage*> opened_;      // the same after a round of pump(), whose memory it is
+  bool handed_all_ = false;         // the end was reached
+  Cursor before_, after_;           // positions of the streams before and after the last element,
+  bool remembers_ = false;          // kept if remember_before() was called
+  std::vector<const Stage*> last_;  // stages that feed no other stage
+  std::vector<Stage*> open_;        // stages that may admit work
+  std::vector<Stage*> opened_;      // the same after a round of pump(); a reused buffer
   std::shared_ptr<Pool> pool_;
   size_t budget_, ring_;
   Headroom headroom_;
   bool flexible_;
-  size_t running_ = 0;                 // parts in workers' hands,
+  size_t running_ = 0;                 // parts that workers are processing,
   size_t reading_ = 0;                 // and how many of them are being read
-  std::optional<Work> out_of_memory_;  // a part that was given back for want of memory
-  bool awaits_consumer_ = false;       // it can only go on when the consumer has taken an element
-  bool consumer_took_ = false;       // since a part was taken that found no memory before: there is more now
+  std::optional<Work> out_of_memory_;  // a part that was given back for lack of memory
+  bool awaits_consumer_ = false;       // it can only continue when the consumer has taken an element
+  bool consumer_took_ = false;  // since a part that had found no memory was taken: there is more memory now
   bool waiting_for_memory_ = false;  // the last admission found no memory
   uint64_t times_out_of_memory_ = 0;
   ReclaimableMemory* reclaimable_ = nullptr;
-  bool tight_ = false;  // memory does not suffice for all branches beside one another
-  Status broken_;       // why nothing goes on any more
+  bool tight_ = false;  // memory is not enough for all branches at the same time
+  Status broken_;       // why the run cannot continue
 };
 
 }  // namespace headrace

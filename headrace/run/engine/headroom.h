@@ -1,7 +1,6 @@
-// Memory that is left free for the parts under way: the bytes they read, the pixels they work on. How much
-// they need is known only when one has found none, and that is dear: what others have read or made must go,
-// and is read or made again. So what is left free grows whenever it was too little, and shrinks while all
-// goes well.
+// Memory that is left free for parts in progress: the bytes they read, the pixels they work on. How much they
+// need is only known when a part has found no memory, which is expensive: data of other parts is dropped and
+// read or made again. So the headroom grows whenever it was too small, and shrinks while there is enough.
 #pragma once
 #include <cstddef>
 
@@ -12,15 +11,15 @@ class Headroom {
   explicit Headroom(size_t budget) : budget_(budget) {}
 
   size_t bytes() const { return bytes_; }
-  // A part found no memory. Several may, of work that was admitted before: that is one lesson.
+  // A part found no memory. Several failures of work admitted before the last one count as one.
   void was_short();
   void admitted();
 
  private:
   size_t budget_;
   size_t bytes_ = 0;
-  size_t well_ = 0;        // tickets admitted since a part found no memory, or less was left free
-  bool admitted_ = false;  // some since the last lesson
+  size_t well_ = 0;        // tickets admitted since a part found no memory, or since the headroom shrank
+  bool admitted_ = false;  // a ticket was admitted since the last failure
 };
 
 }  // namespace headrace

@@ -7,11 +7,11 @@ namespace {
 
 TEST(Headroom, GrowsOncePerLesson) {
   Headroom headroom(3200);
-  headroom.was_short();  // before anything was admitted there is nothing to learn
+  headroom.was_short();  // ignored before anything was admitted
   EXPECT_EQ(headroom.bytes(), 0u);
   headroom.admitted();
   headroom.was_short();
-  headroom.was_short();  // of what was admitted before
+  headroom.was_short();  // of work admitted before
   EXPECT_EQ(headroom.bytes(), 400u);
   headroom.admitted();
   headroom.was_short();

@@ -12,9 +12,9 @@
 namespace headrace {
 namespace {
 
-// What is used here of NVTX's binary interface, version 3 (github.com/NVIDIA/NVTX: nvToolsExt.h,
-// nvtxDetail/nvtxTypes.h). A tool exports InitializeInjectionNvtx2. It is given a function that hands out
-// tables of slots by number, and writes its functions into those it wants to hear of.
+// The used part of NVTX's binary interface, version 3 (github.com/NVIDIA/NVTX: nvToolsExt.h,
+// nvtxDetail/nvtxTypes.h). A tool exports InitializeInjectionNvtx2. It gets a function that returns tables of
+// slots by number, and writes its callbacks into those slots that it handles.
 extern "C" {
 using Function = void (*)();
 struct EventAttributes {
@@ -45,10 +45,10 @@ using Push = int (*)(void* domain, const EventAttributes* what);
 using Pop = int (*)(void* domain);
 }
 
-constexpr int kRegistered = 3;  // of message_type: what RegisterString answered
-constexpr int kUnsigned = 1;    // of payload_type
+constexpr int kRegistered = 3;  // a message_type: the result of RegisterString
+constexpr int kUnsigned = 1;    // a payload_type
 constexpr uint32_t kCallbackTable = 1, kVersionTable = 3;
-// Slots of each module, by its number; the first slot of each is none.
+// The number of slots of each module; the first slot of each is unused.
 constexpr std::array<unsigned, 7> kSlots{0, 16, 9, 15, 7, 16, 7};
 constexpr int kCore2 = 5;
 enum Core2 { kPush = 4, kPop = 5, kRegisterString = 10, kCreateDomain = 12, kStart = 15 };
@@ -78,7 +78,7 @@ extern "C" const void* export_table(uint32_t number) {
   return number == kVersionTable ? &version : nullptr;
 }
 
-// Pastels, told apart also in grey.
+// Pastels that can be told apart in grayscale.
 enum Name : size_t { kRead, kSamples, kFinish, kNext, kNames };
 constexpr std::array<const char*, kNames> kTexts{"read", "samples", "finish", "next"};
 constexpr std::array<uint32_t, kNames> kColors{0xff8ecae6, 0xff95d5b2, 0xffcdb4db, 0xffffb703};
@@ -95,7 +95,7 @@ template <class F> F slot(Core2 number) {
   return reinterpret_cast<F>(slots[static_cast<size_t>(kCore2)].functions[static_cast<size_t>(number)]);
 }
 
-// Whether there is one, and it wants to hear of ranges.
+// Whether a tool is present and handles ranges.
 bool attach() {
   const char* path = secure_getenv("NVTX_INJECTION64_PATH");
   void* library = path ? dlopen(path, RTLD_LAZY) : nullptr;

@@ -1,8 +1,8 @@
-// Ranges on a profiler's timeline: what each thread of a run does, while a tool that speaks NVTX looks on.
+// Ranges on a profiler's timeline: what each thread of a run does, for tools that support NVTX.
 //
-// A tool is there when the environment names it (NVTX_INJECTION64_PATH; Nsight Systems and others set it for
-// the programs they start). It is loaded once, before the first crew begins; Headrace depends on no library
-// of NVTX. Without a tool a range costs one relaxed load and a branch. For any thread.
+// The environment names the tool (NVTX_INJECTION64_PATH; Nsight Systems and others set it for the programs
+// they start). It is loaded once, before the first crew begins; Headrace does not link to an NVTX library.
+// Without a tool a range costs one relaxed load and a branch. For any thread.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace headrace {
 
 struct Work;
 
-// Find the tool, if it was not looked for yet. A crew does it before it begins threads.
+// Finds the tool, on the first call. A crew calls it before it starts threads.
 void look_for_profiler();
 
 class Range {
  public:
-  // A part's reading, the operators on its samples, or the end of its ticket; its payload is the ticket's
+  // The read of a part, the operators on its samples, or the end of its ticket; the payload is the ticket's
   // number.
   explicit Range(const Work& work) {
     if (is_watched.load(std::memory_order_relaxed)) begin(work);
   }
-  // What the consumer waits, without its payload.
+  // The consumer's wait, without a payload.
   struct Next {};
   explicit Range(Next) {
     if (is_watched.load(std::memory_order_relaxed)) begin_next();
@@ -38,7 +38,7 @@ class Range {
   void begin_next();
   static void end();
 
-  static std::atomic<bool> is_watched;  // set once, before the threads that look at it begin
+  static std::atomic<bool> is_watched;  // set once, before the threads that read it start
   bool begun_ = false;
 };
 

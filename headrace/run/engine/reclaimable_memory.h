@@ -1,11 +1,12 @@
-// Memory that is of use, but not needed.
+// Memory that is useful but can be released, such as caches.
 #pragma once
 
 namespace headrace {
 
 class ReclaimableMemory {
  public:
-  // Nothing can go on for want of memory: whether there is more now. It may not call the executor.
+  // Called when the run cannot continue for lack of memory. Returns whether memory was released. Must not
+  // call the executor.
   virtual bool reclaim() = 0;
 
  protected:

@@ -15,13 +15,13 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kAlmost = 1e-3;  // ns: what is left of a step that is done
 
-// What a step needs: time alone, or its turn at something that serves some at a time, first come first
-// served.
+// What a step needs: only time, or its turn at a resource that serves a limited number at once, first come
+// first served.
 enum class Resource : uint8_t { delay, cores, python, store };
 constexpr size_t kResources = 4;
 struct Step {
   Resource resource = Resource::delay;
-  double left = 0;  // ns alone; of the store: bytes
+  double left = 0;  // ns without others; for the store: bytes
 };
 
 class Simulation final : public Crew {
@@ -43,7 +43,7 @@ class Simulation final : public Crew {
       failure = stopped();
       return Pull::error;
     }
-    work_until(now_ + machine_.consumer_ns);  // the consumer is at work
+    work_until(now_ + machine_.consumer_ns);  // the consumer works
     if (machine_.pause_every > 0 && ++taken_ % machine_.pause_every == 0)
       work_until(now_ + machine_.pause_ns);
     std::unique_lock lock(executor_.mutex(), std::defer_lock);
@@ -62,7 +62,7 @@ class Simulation final : public Crew {
       lock.unlock();
       hire();
       if (advance(kNever)) continue;
-      failure = internal_error("deadlock: the consumer waits and no worker can move");
+      failure = internal_error("deadlock: the consumer waits and no worker can proceed");
       return Pull::error;
     }
   }
@@ -91,7 +91,7 @@ class Simulation final : public Crew {
     double began = 0;
   };
 
-  // Everybody who is wanted and idle takes work, if there is some.
+  // Every idle worker within the settings takes work, if there is some.
   void hire() {
     const Settings& settings = steer_.settings();
     for (const auto& [duty, wanted] :
@@ -140,13 +140,13 @@ class Simulation final : public Crew {
     queue_up(job);
   }
 
-  // Behind those who came before it, at what its next step needs.
+  // At the end of the queue of the resource that its next step needs.
   void queue_up(Job& job) {
     while (!job.steps.empty() && job.steps.front().left <= kAlmost) job.steps.pop_front();
     if (!job.steps.empty()) queues_[static_cast<size_t>(job.steps.front().resource)].push_back(&job);
   }
 
-  // How many of a queue are served at a time. Whoever holds the interpreter's lock is on a core.
+  // How many of a queue are served at a time. A thread that holds the GIL occupies a core.
   size_t servers(Resource resource) const {
     const size_t python = queues_[static_cast<size_t>(Resource::python)].empty() ? 0 : 1;
     switch (resource) {
@@ -157,7 +157,7 @@ class Simulation final : public Crew {
     }
     return 1;
   }
-  // Of a step that is served, a ns.
+  // Progress of a served step per ns.
   double speed(Resource resource) const {
     return resource == Resource::store ? machine_.bytes_per_s * 1e-9 : 1;
   }
@@ -170,7 +170,7 @@ class Simulation final : public Crew {
     }
   }
 
-  // To the next moment at which somebody is done, or to `until` if that is earlier. False: nobody works.
+  // Advances to the next moment at which a step is done, or to `until` if that is earlier. False: no work.
   bool advance(double until) {
     double passes = until - now_;
     each_served(
@@ -227,7 +227,7 @@ class Simulation final : public Crew {
   uint64_t state_ = 1;
   std::array<size_t, 2> begun_{};
   std::deque<Job> jobs_;
-  std::array<std::deque<Job*>, kResources> queues_;  // by resource, who came first in front
+  std::array<std::deque<Job*>, kResources> queues_;  // by resource, in order of arrival
   bool stopped_ = false;
 };
 

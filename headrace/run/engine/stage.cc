@@ -5,10 +5,10 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kPartNs = 100'000;  // work a part should hold, so that taking it costs nothing: about 1 µs
-constexpr uint64_t kTinyNs = 100'000;  // of work on a ticket, and
+constexpr uint64_t kPartNs = 100'000;  // target work of a part, so that taking it (about 1 µs) is negligible
+constexpr uint64_t kTinyNs = 100'000;  // work on a tiny ticket, and
 constexpr size_t kTinyBytes = size_t{64} << 10,
-                 kTinyShare = 32;  // of the budget, of which inputs take as much
+                 kTinyShare = 32;  // share of the budget for tiny tickets; their inputs take as much
 
 size_t made_bytes(const Ticket& ticket) {
   size_t bytes = 0;
@@ -19,16 +19,16 @@ size_t made_bytes(const Ticket& ticket) {
   return bytes;
 }
 
-// The reads of a part go one after the other; parts whose reads would take longer than this are cut smaller,
-// so that several readers share them. Reads from memory take some µs, those over a network some ms.
+// The reads of a part are sequential; parts whose reads would take longer than this are made smaller, so that
+// several readers share them. Reads from memory take some µs, reads over a network some ms.
 constexpr uint64_t kReadingNs = 2'000'000;
 
-constexpr size_t kRowsAPlace = 8;  // of the ring, where items are cut short
+constexpr size_t kRowsAPlace = 8;  // rows per place in the ring, where items are shortened
 void took(Work& work, const PartClock::Time& time) {
   work.began_ns = time.began_ns, work.ended_ns = time.ended_ns, work.busy_ns = time.cpu_ns;
 }
 
-// Tickets that went before a slow one and take no place any more; a state names each.
+// Finished tickets that overtook a slow one and take no place any more; a state lists each of them.
 constexpr size_t kMostOvertaking = 1024;
 
 }  // namespace
@@ -43,11 +43,11 @@ Pull Stage::pull(Item& out, Status& failure, uint64_t most) {
       if (ticket->used_up()) ordered_ ? mark_after(*ticket) : ticket->forget();
       return Pull::item;
     }
-    if (ticket->done && !ticket->error.ok()) {  // its turn: what the rows before it became was handed out
+    if (ticket->done && !ticket->error.ok()) {  // its turn: the outputs of earlier rows were handed out
       failure = ticket->error;
       return Pull::error;
     }
-    if (ordered_) return Pull::wait;  // unordered: whoever is done may go first
+    if (ordered_) return Pull::wait;  // unordered: any finished ticket may go first
   }
   if (!ring_.empty()) return Pull::wait;
   if (!failure_.ok()) {
@@ -55,7 +55,7 @@ Pull Stage::pull(Item& out, Status& failure, uint64_t most) {
     return Pull::error;
   }
   if (!ended_) return Pull::wait;
-  after_.assign(1, 0);  // whoever looked for one more has passed over all that is left
+  after_.assign(1, 0);  // nothing is left
   feeder_->save(after_);
   return Pull::end;
 }
@@ -83,8 +83,9 @@ void Stage::start(uint64_t epoch, uint32_t occurrence) {
   feeder_->save(after_);
 }
 
-// How many tickets have handed out something, which and how much, then where the oldest began. In order it is
-// where the last output handed out came from, whatever work is done beyond: ranks must agree on what is left.
+// The number of partly consumed tickets, which and how much, then the start of the oldest. In order, the
+// position after the last delivered output, whatever work is done beyond it: ranks must agree on what is
+// left.
 void Stage::save(Cursor& cursor) const {
   if (!ordered_) return save_unordered(cursor);
   const auto front =
@@ -97,13 +98,13 @@ void Stage::save(Cursor& cursor) const {
   if (outputs > 0)
     cursor.insert(cursor.end(), {1, 0, outputs});
   else
-    cursor.push_back(0);  // between two rows: as if each had had a ticket of its own
+    cursor.push_back(0);  // between two rows: as if each row had its own ticket
   cursor.insert(cursor.end(), (*front)->before.begin(), (*front)->before.end());
   if (rows > 0) *(cursor.end() - static_cast<std::ptrdiff_t>((*front)->before.size())) += rows;
 }
 
-// Rows of a ticket all of whose outputs were handed out, and outputs of the row after them: a state does not
-// depend on how many rows a ticket had.
+// The number of rows whose outputs were all handed out, and of outputs handed out of the next row: a state
+// does not depend on the number of rows in a ticket.
 std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
   if (!body_->counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
   const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
@@ -112,7 +113,7 @@ std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
   return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
 }
 
-// All outputs of the front were handed out: the next ones come from the row after the last that had any.
+// All outputs of the front were handed out: the next ones come from the row after the last row with outputs.
 void Stage::mark_after(const Ticket& front) {
   after_.assign(1, 0);
   if (body_->counts_rows() && !leaves_out_) {
@@ -159,13 +160,13 @@ void Stage::restore(CursorReader& cursor) {
   feeder_->save(after_);
 }
 
-// A position is one output where no chain may drop or add some, and nothing has been handed out of the item
-// in which the state was taken.
+// A position is one output if no chain can drop or add outputs, and if the item in which the state was taken
+// has handed out nothing.
 bool Stage::leave_out(std::span<const Gap> outputs) {
   const bool begun = std::ranges::any_of(resumed_, [](const auto& one) { return one.second > 0; });
   leaves_out_ =
       ordered_ && !begun && body_->takes_positions() && body_->chain.empty() && feeder_->leave_out(outputs);
-  if (leaves_out_) after_.assign(1, 0), feeder_->save(after_);  // it stands behind what it left out first
+  if (leaves_out_) after_.assign(1, 0), feeder_->save(after_);  // the position after what it left out first
   return leaves_out_;
 }
 
@@ -183,8 +184,7 @@ void Stage::drop_used_up() {
   while (!ring_.empty() && ring_.front()->used_up()) ring_.pop_front();
 }
 
-// Of items that are smaller than they might be, cut short by what is left out or by the time a row takes, the
-// rows count.
+// Items that are smaller than possible, because of gaps or slow rows, count by their rows.
 bool Stage::has_place(size_t ring) const {
   if (ring_.size() < ring) return true;
   if (!ordered_) return ring_.size() < ring + kMostOvertaking && in_flight() < ring;
@@ -195,7 +195,7 @@ bool Stage::has_place(size_t ring) const {
   return rows < most_rows * ring;
 }
 
-// Of those that can be put back.
+// Whether admitting another item leaves the headroom free; true for items that cannot be put back.
 bool Stage::leaves(size_t headroom, const Pool& pool) const {
   if (headroom == 0 || !body_->takes_positions() || in_flight() == 0) return true;
   return pool.in_use() + headroom + bytes_admitted_ <= pool.budget();
@@ -206,7 +206,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
   if (ended_ || !failure_.ok() || !has_place(ring)) return Admitted::no;
   auto ticket = std::make_shared<Ticket>();
   feeder_->save(ticket->before);
-  if (ticket->before.empty()) return Admitted::no;  // else what comes next has no place that is known
+  if (ticket->before.empty()) return Admitted::no;  // the position of the next item is unknown
   Status failure;
   const Pull pulled = feeder_->pull(ticket->item, failure, 1);
   if (pulled == Pull::wait) return Admitted::no;
@@ -224,8 +224,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
   const auto split = leaves(headroom, pool) ? body_->admit(*ticket, std::min(grain_, most_rows_), pool)
                                             : Result<bool>(false);
   if (!split.ok() || !*split) {
-    // No memory now: the item goes back to where it was. A feeder that stands on data cannot un-pull; those
-    // bodies take none.
+    // No memory now: put the item back. Feeders that cannot un-pull have bodies that take no memory.
     CursorReader before(ticket->before);
     feeder_->restore(before);
     if (!split.ok()) failure_ = split.status();
@@ -274,7 +273,7 @@ void Stage::take_this(const Work& wanted, Work& work) {
   if (work.part != Work::kFinish && !work.io) work.ticket->parts[work.part].state = Part::State::running;
 }
 
-// Of short parts those count whose time is known; they stand for the others.
+// Of short parts only the timed ones are counted; they stand for the others.
 inline void Stage::count_costs(const Work& work, const PartClock::Time& time, Evaluator& evaluator,
                                Counters& counters) const {
   if (!takes_samples_ || !work.result.status.ok() || number_ >= counters.costs.size()) return;
@@ -318,7 +317,7 @@ void Stage::run(Work& work, Evaluator& evaluator, Counters& counters) const {
   counters.busy_ns.add(work.busy_ns);
 }
 
-// What each row of the part took of it, where that was looked at; else the mean.
+// The cost of each row of the part if it was timed, otherwise the mean.
 void Stage::count_each(const Work& work, size_t samples, const PartClock::Time& time, const RowTimes& times,
                        SampleCosts& costs) const {
   if (samples == 0) return;
@@ -361,7 +360,7 @@ void Stage::finish(Work& work) {
   }
   Part& part = ticket->parts[work.part];
   if (work.io) settle_reads(work);
-  // What fails in a part that comes before is told in place of the error: which it is must not be chance.
+  // The error of the earliest failing row is reported: it must not depend on timing.
   const bool counts = part.first < ticket->error_row;
   if (work.io && counts && !part.has_passed) {
     part.state = Part::State::ready;
@@ -411,7 +410,7 @@ size_t Stage::num_done() const {
       std::ranges::count_if(ring_, [](const TicketPtr& t) { return t->done && !t->used_up(); }));
 }
 
-// The last of them stands for those before it, mostly: counting costs more than tiny tickets do.
+// The ticket at that place stands for those before it: counting would cost more than tiny tickets do.
 bool Stage::has_plenty() const { return are_tiny() && is_done(tiny_ring() / 2); }
 
 bool Stage::has_some() const { return are_tiny() ? is_done(tiny_ring() / 4) : has_output(); }
@@ -425,10 +424,11 @@ void Stage::settle_grain(const Work& work) {
   if (ordered_) body_->settle_items(std::max(row_ns, reading_ns));
 }
 
-// No fewer rows than one read brings: to cut that would make it several. Rows that were there already came
-// with the reads before them, as those of a block do: without these a block of many rows would go row by row
-// because it took long to read. Of many reads, for of few that take turns with what is there the mean is
-// chance: rows that each wait for a read of their own would go together, their reads one after the other.
+// A part has at least as many rows as one read brings: splitting that would make it several reads. Rows that
+// were in memory came with earlier reads, as rows of a block do, and are counted: otherwise a block of many
+// rows would be split into single rows because it took long to read. The mean is taken over many reads: with
+// few reads between rows in memory it is unreliable, and rows that each wait for their own read would be put
+// in one part, with sequential reads.
 void Stage::settle_reads(const Work& work) {
   const auto rows = static_cast<double>(std::max<size_t>(1, work.ticket->parts[work.part].count));
   if (work.reads == 0 && lately_.reads == 0) return;

@@ -1,6 +1,6 @@
-// A Stage: a ring of tickets in order between a feeder and whoever pulls. Workers take parts in any order;
-// results leave in the order of the items, so what comes out never depends on who was fast. Guarded by the
-// executor's mutex.
+// A Stage: an ordered ring of tickets between a feeder and its reader. Workers take parts in any order;
+// results leave in the order of the items, so outputs never depend on timing. Guarded by the executor's
+// mutex.
 #pragma once
 #include <deque>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-// One piece of work: a part's reading, its running, or (part == kFinish) the end of its ticket.
+// One piece of work: reading a part, running it, or (part == kFinish) the end of its ticket.
 struct Work {
   static constexpr size_t kFinish = ~size_t{0};
   Stage* stage = nullptr;
@@ -19,21 +19,21 @@ struct Work {
   size_t part = 0;
   bool io = false;
   RowStatus result;                     // set by run()
-  uint64_t began_ns = 0, ended_ns = 0;  // by the clock of now_ns()
+  uint64_t began_ns = 0, ended_ns = 0;  // as now_ns()
   uint64_t busy_ns = 0, waited_ns = 0;
   uint64_t python_ns = 0;              // of busy_ns, in Python functions; estimated
-  uint64_t reading_ns = 0, reads = 0;  // of a part's reading: how long it took, waiting too, and how many
+  uint64_t reading_ns = 0, reads = 0;  // reading a part: duration with waits, and the number of reads
   uint64_t read_bytes = 0;
-  bool called = false;  // functions of an interpreter
-  bool alone = false;   // it found no memory before, and was taken again with nobody beside it
+  bool called = false;  // called Python functions
+  bool alone = false;   // it found no memory before, and was taken again with no other work running
 };
 
 class Stage final : public Stream {
  public:
   Stage(StreamPtr feeder, std::unique_ptr<Body> body) : feeder_(std::move(feeder)), body_(std::move(body)) {}
-  // Not in order. Before the first ticket; REQUIRES: nobody above counts on the order.
+  // Unordered delivery. Call before the first ticket; REQUIRES: nothing above depends on the order.
   void give_what_is_ready() { ordered_ = false; }
-  // Which one it is of an executor's, and whether what it is fed are samples and not batches of them.
+  // Its number within the executor, and whether its inputs are samples rather than batches.
   void set_number(uint8_t number, bool takes_samples) { number_ = number, takes_samples_ = takes_samples; }
   uint8_t number() const { return number_; }
 
@@ -47,36 +47,35 @@ class Stage final : public Stream {
   bool leave_out(std::span<const Gap> outputs) override;
   Stage* giving() override { return this; }
   Stage* outermost() override { return this; }
-  Stage* feeding() const { return feeder_->giving(); }  // the one it waits for next; null: none
+  Stage* feeding() const { return feeder_->giving(); }  // the stage it waits for next; null: none
   bool has_taken_all() const override { return ended_; }
 
-  // Take one more item from the feeder, if there is one, a place in the ring and memory for it.
+  // Takes one more item from the feeder, if there is one, a place in the ring and memory for it. One item may
+  // always be in flight, others if they leave `headroom` bytes free.
   enum class Admitted : uint8_t { yes, no, no_memory };
-  // One may always be under way, others where `headroom` bytes are left free beside them.
   Admitted admit(size_t ring, Pool& pool, size_t headroom);
-  bool take(bool io, Work& work);  // the oldest runnable part
-  void take_this(const Work& wanted,
-                 Work& work);  // one that was given back; REQUIRES: its ticket is not dropped
+  bool take(bool io, Work& work);                  // the oldest runnable part
+  void take_this(const Work& wanted, Work& work);  // a part given back; REQUIRES: its ticket is not dropped
   void run(Work& work, Evaluator& evaluator, Counters& counters) const;  // without the mutex
-  void finish(Work& work);                                               // what run() found
-  // The sample that row `i` of a part began as; nothing where that is not known, as of batches of batches.
+  void finish(Work& work);                                               // processes the result of run()
+  // The sample that row `i` of a part came from; empty if unknown, as for batches of batches.
   std::optional<SampleRef> sample_of(const Ticket& ticket, const Part& part, size_t i) const {
     return takes_samples_ ? body_->sample_of(ticket, part, i) : std::nullopt;
   }
   void give_back(const Work& work);  // the part could not get memory: runnable again
-  size_t drop_fetched();  // forget bytes that nobody works on yet, half of them; how many parts gave some up
+  size_t drop_fetched();  // drops half of the read bytes not in use; returns the number of parts affected
 
-  // Give up the youngest ticket after `keep` that holds memory, to be admitted again later; without one to
-  // keep, all. False when none holds memory or can be undone.
+  // Drops the youngest ticket after `keep` that holds memory, to be admitted again later; with null, all
+  // tickets. False if no ticket holds memory or can be undone.
   bool drop_younger(const Ticket* keep);
-  // A ticket of many batches found no memory: it and the younger ones go back, to come as tickets of fewer.
-  // False where it is not of many.
+  // A ticket of many batches found no memory: it and the younger ones are put back, to be admitted as tickets
+  // of fewer batches. False if it has only one.
   bool split(const TicketPtr& ticket);
-  // Tickets under way: more than `ring` of them where they are so small that waking somebody for each would
-  // cost more than the work, and all of them together take little of the budget.
+  // Tickets in flight: more than `ring` if they are so small that waking a thread for each would cost more
+  // than the work, and all of them take little of the budget.
   size_t ring_of(size_t ring, size_t budget) const;
-  bool has_plenty() const;  // of what is ready, so that nobody needs to be woken for more
-  // Whether what is ready is worth waking somebody for: not one of many tiny ones that come at once.
+  bool has_plenty() const;  // so many elements are ready that no thread needs to be woken for more
+  // Whether enough is ready to wake the consumer: not for one of many tiny tickets.
   bool has_some() const;
 
   bool is_front(const Ticket& ticket) const { return front() == &ticket; }
@@ -88,7 +87,7 @@ class Stage final : public Stream {
   bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
   size_t num_runnable(bool io) const { return io ? io_.size() : ready_.size(); }
   size_t num_done() const;
-  bool has_output() const;  // pull() would not answer `wait`: an element, an error, the end
+  bool has_output() const;  // pull() would not return `wait`: an element, an error, the end
 
   size_t in_flight() const;  // tickets that are not used up
   bool empty() const { return ring_.empty(); }
@@ -98,7 +97,7 @@ class Stage final : public Stream {
 
  private:
   using PartKey = std::pair<uint64_t, size_t>;  // (serial, part): the order of need
-  const Ticket* front() const;  // the oldest that has something to tell or work to do; null: none
+  const Ticket* front() const;                  // the oldest ticket that is not used up; null: none
   void drop_used_up();
   void drop_youngest();
   bool has_place(size_t ring) const;
@@ -112,7 +111,7 @@ class Stage final : public Stream {
   void settle_grain(const Work& work);
   void settle_size(const Ticket& ticket);
   static constexpr size_t kTinyRing = 128, kTinyInARow = 32;
-  size_t tiny_ring() const;  // of as many as a cache of the processor holds
+  size_t tiny_ring() const;  // as many tickets as fit the CPU cache
   bool is_done(size_t place) const { return ring_.size() > place && ring_[place]->done; }
   bool are_tiny() const { return num_tiny_ >= kTinyInARow; }
   void settle_reads(const Work& work);
@@ -128,24 +127,24 @@ class Stage final : public Stream {
   std::deque<TicketPtr> ring_;  // oldest first
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
-  size_t bytes_admitted_ = 0;  // that the last one took at once
+  size_t bytes_admitted_ = 0;  // memory that the last ticket took at admission
   static constexpr size_t kMaxGrain = 4096;
-  size_t grain_ = 1;  // rows a part, as it costs to run them; affects speed only
+  size_t grain_ = 1;  // rows per part, by the cost of running them; affects speed only
   static constexpr double kPastReads = 15.0 / 16;
-  size_t most_rows_ = kMaxGrain;  // of a part, as it takes to read them
+  size_t most_rows_ = kMaxGrain;  // maximum rows per part, by the cost of reading them
   struct {
     double rows = 0, reads = 0, reading_ns = 0;
-  } lately_;               // what was read; the past counts for less
-  size_t num_tiny_ = 0;    // tickets one after the other that were tiny,
+  } lately_;               // decaying sums over recent reads
+  size_t num_tiny_ = 0;    // consecutive tiny tickets,
   size_t tiny_bytes_ = 1;  // and bytes of the largest of them
-  std::map<uint64_t, uint64_t>
-      resumed_;              // ticket after restore() -> outputs it had handed out when the state was taken
+  // Ticket after restore() -> outputs it had handed out when the state was taken.
+  std::map<uint64_t, uint64_t> resumed_;
   Cursor after_;             // in order: the state after the last output that used up its ticket
   uint64_t admitted_ = 0;    // tickets since start() or restore()
-  bool leaves_out_ = false;  // items end where something is left out
+  bool leaves_out_ = false;  // items end at gaps
   bool ended_ = false;
   Cursor before_end_;  // of the feeder, before it ended
-  Status failure_;     // of the feeder, or of a ticket; told when its turn comes
+  Status failure_;     // of the feeder, or of a ticket; reported in its turn
 };
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// What a stage does when the memory does not suffice: work that was begun goes back to where it came from.
+// How a stage frees memory: work that was begun is undone and put back.
 #include <algorithm>
 
 #include "headrace/run/engine/stage.h"
@@ -26,7 +26,7 @@ size_t Stage::drop_fetched() {
     Part& part = ticket->parts[key.second];
     part.forget();
     ticket->take_back(part);
-    ticket->rows_made = nullptr;  // that were to go on together
+    ticket->rows_made = nullptr;  // rows that were kept for the next step
     part.state = Part::State::io;
     ready_.erase(key), io_.insert(key);
   }
@@ -53,7 +53,7 @@ bool Stage::drop_younger(const Ticket* keep) {
   return worth_it;
 }
 
-// REQUIRES: nothing of it was handed out.
+// REQUIRES: none of its outputs was handed out.
 void Stage::drop_youngest() {
   const TicketPtr ticket = ring_.back();
   ring_.pop_back();
@@ -66,7 +66,7 @@ void Stage::drop_youngest() {
   ended_ = false, failure_ = {};
 }
 
-// Items come in order, so none of those after it was handed out.
+// Items are in order, so no later one was handed out.
 bool Stage::split(const TicketPtr& ticket) {
   if (!body_->may_be_fewer(*ticket)) return false;
   body_->take_fewer(ticket->item.count);

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// Work that the next item begins after ends whenever it wants.
+// A stream whose next item depends on work that ends at any time.
 class Turns final : public Stream {
  public:
   Pull pull(Item&, Status&, uint64_t) override {

@@ -6,15 +6,15 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kMs = 1'000'000;
-constexpr uint64_t kLookNs = 10 * kMs;  // between two questions whether an interval is over
-// An interval holds enough to tell chance from effect: parts of work, and elements for a consumer who takes
-// one at a time and waits or does not.
+constexpr uint64_t kLookNs = 10 * kMs;  // between two checks whether an interval is over
+// An interval contains enough to tell noise from effect: parts of work, and elements for a consumer that
+// takes one at a time.
 constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
 constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
-constexpr uint64_t kPause = 500 * kMs;            // after which what went on before says nothing
+constexpr uint64_t kPause = 500 * kMs;            // after which earlier measurements are discarded
 constexpr uint64_t kBetweenOthers = 1'000 * kMs;  // between two looks at what other processes use
-constexpr uint64_t kUnusual = 8;                  // steps that one may take as long as
-constexpr double kLately = 5;                     // seconds that the report calls lately, at least
+constexpr uint64_t kUnusual = 8;                  // a step this many times longer than usual is a pause
+constexpr double kLately = 5;                     // minimum seconds of the report's recent measurements
 constexpr size_t kMostMoments = 512;
 
 }  // namespace
@@ -23,7 +23,7 @@ Steer::Steer(Settings start, SettingLimits limits, size_t cores, bool batched, C
     : tuner_(start, limits, cores), cores_(cores), batched_(batched), cpu_times_(cpu_times) {}
 
 void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
-  // An iteration that follows at once goes on with the interval: there may be less than one in each.
+  // An iteration that follows at once continues the interval: iterations may be shorter than an interval.
   if (ended_ns_ > 0 && now - ended_ns_ < kPause) {
     began_ns_ += now - ended_ns_;
     if (cpu_times_.process_ns) then_.process += cpu_times_.process_ns() - at_end_.process;
@@ -34,7 +34,7 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
   waits_since_ = 0, under_way_ = true;
 }
 
-// What was measured since the interval began is of no use.
+// Discards what was measured since the interval began.
 void Steer::begin_anew(uint64_t now, const Executor& executor, const Team& team) {
   tuner_.restart();
   look_at_others(now);
@@ -42,7 +42,7 @@ void Steer::begin_anew(uint64_t now, const Executor& executor, const Team& team)
   began_ns_ = now;
 }
 
-// Not in each interval: the system adds up all interrupts of all cores for the answer, and work waits for it.
+// Not in each interval: the system call is slow (it sums interrupts over all cores), and work waits for it.
 void Steer::look_at_others(uint64_t now) {
   if (!cpu_times_.machine_ns || now < others_.next_ns) return;
   const auto before = others_;
@@ -61,7 +61,7 @@ void Steer::end(uint64_t now, const Executor& executor, const Team& team) {
   under_way_ = false, ended_ns_ = now;
   const Sums sums_now = at_end_ = sums(now, executor, team);
   if (!history_.empty() || sums_now.rows == then_.rows) return;
-  tuner_.pass(close_interval(now, sums_now, executor).seconds);  // a short run has something to tell, too
+  tuner_.pass(close_interval(now, sums_now, executor).seconds);  // a short run has a history, too
 }
 
 Gauge Steer::close_interval(uint64_t now, const Sums& sums_now, const Executor& executor) {
@@ -140,8 +140,8 @@ bool Steer::is_over(uint64_t ns) const {
   return ns >= kLongest || (ns >= kLonger && parts > 0 && elements >= kSomeElements);
 }
 
-// Nobody worked for long, and the consumer asked for nothing: it validates or writes a checkpoint. One whose
-// steps always take so long does not pause: the first few of them are taken for pauses.
+// No work for a long time while the consumer asked for nothing: it validates or writes a checkpoint. A
+// consumer whose steps always take this long does not pause: only its first few steps are taken for pauses.
 bool Steer::is_pause(uint64_t quiet_ns, uint64_t waited_ns) {
   if (quiet_ns < kPause || waited_ns > quiet_ns / 2 || quiet_ns < kUnusual * usual_step_ns_) return false;
   usual_step_ns_ = (3 * usual_step_ns_ + quiet_ns) / 4;
@@ -190,7 +190,7 @@ void Steer::remember(const Gauge& gauge) {
 Gauge Steer::lately(uint64_t now, const Executor& executor, const Team& team) const {
   Gauge out = older_;
   if (lately_.seconds > 0) out += lately_;
-  // The interval under way, where there is little else.
+  // The current interval, if there is little else.
   const uint64_t until = under_way_ ? now : ended_ns_;
   if (out.seconds < 1 && until > began_ns_)
     out += gauge(then_, under_way_ ? sums(now, executor, team) : at_end_, until - began_ns_, executor);
@@ -218,7 +218,7 @@ Value Steer::history(bool alone) const {
 }
 
 Value Steer::decisions() const {
-  // Rows are what the tuner counts; people count samples.
+  // The tuner counts rows; the report gives samples.
   const double samples_a_row =
       now_.rows > 0 ? static_cast<double>(now_.samples) / static_cast<double>(now_.rows) : 1;
   Value::List out;

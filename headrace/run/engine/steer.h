@@ -1,6 +1,6 @@
-// Reads a run's gauges, shows them to the tuner at the end of each interval, and keeps what they said for the
-// report. It has no thread: whoever has worked looks whether an interval is over. Times are handed in,
-// so that a simulated run is steered by the same code.
+// Reads a run's gauges, passes them to the tuner at the end of each interval, and keeps them for the report.
+// It has no thread: a worker that has finished a part checks whether an interval is over. Times are
+// arguments, so that a simulated run is steered by the same code.
 //
 // Guarded by the executor's mutex.
 #pragma once
@@ -16,8 +16,8 @@ namespace headrace {
 
 class Steer {
  public:
-  // CPU time of the whole process, and of all processes; null: of no use, as in simulated time. And how much
-  // may be had a second; 0: that of all cores. `cores`: those that `machine_ns` tells of.
+  // CPU time of the whole process, and of all processes; null: not available, as in simulated time. `usable`:
+  // CPU time available per second; 0: that of all cores. `cores`: the cores covered by `machine_ns`.
   struct CpuTimes {
     uint64_t (*process_ns)() = nullptr;
     uint64_t (*machine_ns)() = nullptr;
@@ -31,7 +31,7 @@ class Steer {
   void begin(uint64_t now, const Executor& executor, const Team& team);
   void end(uint64_t now, const Executor& executor, const Team& team);
 
-  // Somebody had this in hands for so long; before the executor hears of it.
+  // A worker spent `occupied_ns` on this; call it before Executor::finish().
   void worked(const Work& work, uint64_t occupied_ns, const Executor& executor);
   void delivered(const Sample& element) { ++now_.elements, now_.samples += samples_of(element); }
   void consumer_waits(uint64_t since) { waits_since_ = since; }
@@ -39,17 +39,17 @@ class Steer {
   // Over all iterations.
   uint64_t waited_ns(uint64_t now) const;
 
-  // Settings to go on with, when an interval is over and the tuner wants others.
+  // New settings, if an interval is over and the tuner changes them.
   std::optional<Settings> look(uint64_t now, const Executor& executor, const Team& team);
 
   const Settings& settings() const { return tuner_.settings(); }
   const Tuner& tuner() const { return tuner_; }
   size_t cores() const { return cores_; }
-  // The last while under the settings there are.
+  // Recent measurements under the current settings.
   Gauge lately(uint64_t now, const Executor& executor, const Team& team) const;
-  // Of the report. `alone`: the worker there is is the caller.
+  // For the report. `alone`: the caller is the only worker.
   Value history(bool alone) const;
-  Value decisions() const;  // of the report
+  Value decisions() const;  // for the report
 
  private:
   struct Sums {
@@ -79,17 +79,17 @@ class Steer {
   Sums now_, then_, at_end_;  // counted here, at the interval's beginning, and when the last iteration ended
   uint64_t began_ns_ = 0;     // of the interval
   uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
-  uint64_t checked_ns_ = 0;   // when it was last asked whether it is over
+  uint64_t checked_ns_ = 0;   // when it was last checked whether the interval is over
   uint64_t waited_then_ = 0;  // how long the consumer had waited by then
   uint64_t usual_step_ns_ = 0;
-  uint64_t waits_since_ = 0;  // of a consumer who does; 0: none does
-  double at_s_ = 0;           // run so far, without pauses
+  uint64_t waits_since_ = 0;  // since when the consumer waits; 0: it does not wait
+  double at_s_ = 0;           // time of the run so far, without pauses
   bool under_way_ = false;
   struct {
     uint64_t at_ns = 0, process_ns = 0, machine_ns = 0;
     double cores = -1;
-    uint64_t next_ns = 0;  // not before that again
-  } others_;               // when it was looked last what other processes use, and what they did
+    uint64_t next_ns = 0;  // not again before this time
+  } others_;               // the last measurement of other processes
   Gauge lately_, older_;
   std::vector<Moment> history_;
   size_t in_last_ = 0, per_moment_ = 1;  // intervals in the last moment, and in each

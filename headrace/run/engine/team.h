@@ -1,5 +1,5 @@
-// The workers of a run, each with what is its own. They are made when they are first needed and stay, for
-// what they counted is part of the report.
+// The workers of a run, each with its own evaluator and counters. They are created when first needed and
+// stay, because their counts are part of the report.
 #pragma once
 #include <deque>
 #include <memory>
@@ -8,16 +8,16 @@
 
 namespace headrace {
 
-// What all workers of a run are made with.
+// Common arguments of all workers of a run.
 struct Means {
   Pool* pool = nullptr;
-  size_t operators = 0, stages = 0;  // that are counted
+  size_t operators = 0, stages = 0;  // numbers of counters
   uint64_t seed = 0;
   bool write_into_slot = true;
   const StopFlag* stop = nullptr;
 };
 
-// One worker's own things.
+// The state of one worker.
 struct Worker {
   explicit Worker(const Means& means)
       : counters(means.operators, means.stages),

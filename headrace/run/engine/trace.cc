@@ -7,8 +7,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kStateEveryNs = 10'000'000;
-// A look at the clock costs some 25 ns: of steps that are short, so many that they take this long are looked
-// at together, and are one slice.
+// Reading the clock costs some 25 ns: short steps are merged into one slice of about this length.
 constexpr uint64_t kLookEveryNs = 60'000;
 constexpr uint64_t kMostStepsAtOnce = 64;
 constexpr size_t kMostDecisions = 10'000;
@@ -49,7 +48,7 @@ void Trace::begin(Track& track, const Work& work, Slice::Kind kind) {
 }
 
 void Trace::begins_call() {
-  if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or takes its first
+  if (waiting_since_ns_ != 0 || step_from_ns_ == 0) return;  // it still waits, or this is the first call
   const uint64_t now = now_ns();
   end_steps(to_leave_out_ + 1, now);
   step_from_ns_ = now;  // unless it waits
@@ -65,7 +64,7 @@ void Trace::end_steps(uint32_t steps, uint64_t end_ns) {
   to_leave_out_ = not_timed_ = static_cast<uint32_t>(std::min(kLookEveryNs / step_ns, kMostStepsAtOnce));
 }
 
-// Steps that nobody has looked at until now.
+// Adds the steps that were not timed.
 void Trace::end_left_out(uint64_t end_ns) {
   if (const uint32_t steps = to_leave_out_ - not_timed_; steps > 0) end_steps(steps, end_ns);
 }
@@ -118,8 +117,8 @@ void Trace::decide(uint64_t at_ns, const std::vector<Decision>& decisions) {
   const Decision& last = decisions.back();
   const bool undone = last.undone;
   decide(at_ns, std::string(knob_name(last.knob)) + " " + std::to_string(undone ? last.to : last.from) +
-                    " to " + std::to_string(undone ? last.from : last.to) +
-                    (undone ? ", back again: " : ": ") + last.why);
+                    " to " + std::to_string(undone ? last.from : last.to) + (undone ? ", undone: " : ": ") +
+                    last.why);
 }
 
 void Trace::close() {

@@ -52,11 +52,11 @@ TEST(Trace, WaitsBetweenStepsThatNobodyLooksAtAreSeen) {
   Trace trace(Trace::Size::page, now_ns());
   for (int i = 0; i < 200; ++i) call(trace, i % 20 == 19);
   const Seen all = seen(trace);
-  EXPECT_GE(all.steps + 10, 200u);  // those beside a wait may be part of its slice
+  EXPECT_GE(all.steps + 10, 200u);  // steps next to a wait may be part of its slice
   EXPECT_GE(all.waited_ns, 10'000'000u);
 }
 
-// A deadline came first, again and again: that is one wait.
+// Repeated timeouts are one wait.
 TEST(Trace, CallsThatLeaveWithoutAnElementAreOneWait) {
   Trace trace(Trace::Size::page, now_ns());
   for (int i = 0; i < 100; ++i) call(trace, false);

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// So many low bits of a number; the largest number that fits where it does not.
+// The number in `count` bits, or the largest number that fits.
 uint64_t bits(uint64_t number, unsigned count) { return std::min(number, (uint64_t{1} << count) - 1); }
 
 }  // namespace
@@ -52,8 +52,8 @@ bool Track::grow() {
   return true;
 }
 
-// A word that a reader sees is stored after `written_` was said of all slices before: he asks again when he
-// has read, and leaves out what may have been overwritten meanwhile.
+// A word that a reader sees is stored after `written_` covers all earlier slices: the reader loads `written_`
+// again after reading, and drops slices that may have been overwritten in the meantime.
 void Track::put(const Slice& s) {
   const uint64_t number = written_.load(std::memory_order_relaxed);
   if (number == capacity()) grow();
@@ -92,7 +92,7 @@ Slice Track::at(uint64_t place) const {
   return s;
 }
 
-// Newest first, so that whoever wants the last ones only pays for those.
+// Newest first, so that reading the last ones costs only those.
 std::vector<Slice> Track::slices(uint64_t from_ns) const {
   const uint64_t end = written(), size = capacity();
   const uint64_t first = end > size ? end - size : 0;

@@ -1,5 +1,5 @@
-// A Track: what one thread did, slice after slice, in a ring that this thread writes without a lock. The
-// oldest slices go first. Others may read it at any time.
+// A Track: what one thread did, as slices in a ring that this thread writes without a lock. The oldest slices
+// are overwritten first. Other threads may read it at any time.
 #pragma once
 #include <array>
 #include <atomic>
@@ -9,32 +9,32 @@
 
 namespace headrace {
 
-constexpr size_t kCacheLine = 64;  // bytes; threads that write on the same one wait for each other
+constexpr size_t kCacheLine = 64;  // bytes; threads that write to the same one slow each other down
 
 struct Slice {
   enum class Kind : uint8_t {
     samples,  // a worker ran rows through operators
-    finish,   // a worker put a ticket's rows together
-    read,     // an io worker brought the bytes of rows
+    finish,   // a worker assembled a ticket's rows
+    read,     // an io worker read the bytes of rows
     wait,     // the consumer waited for an element
-    step,     // the consumer had one, until it came for the next
-    state,    // no time passed: what was ready and in use
+    step,     // the consumer had an element, until it asked for the next
+    state,    // no duration: ready elements and memory in use
   };
   Kind kind = Kind::samples;
-  bool calls = false;     // functions of an interpreter
-  bool has_name = false;  // `read` and `index` say which sample its first row is
+  bool calls = false;     // called Python functions
+  bool has_name = false;  // `read` and `index` identify the sample of its first row
   uint8_t stage = 0;
   uint32_t rows = 0;
-  uint32_t times = 1;      // pieces of work, one right after the other, of which it is made up
+  uint32_t times = 1;      // consecutive pieces of work that it consists of
   uint64_t begin_ns = 0;   // since the trace began, once it is in a track
   uint64_t wall_ns = 0;    // until its end
   uint64_t cpu_ns = 0;     // of the thread
-  uint64_t waited_ns = 0;  // that functions waited instead of working, or that the consumer waited in between
+  uint64_t waited_ns = 0;  // time that functions waited, or that the consumer waited in between
   uint64_t bytes = 0;      // read; of `state`: in use
-  // Up to here, on one cache line, stands what grows while a slice goes on.
+  // The members above change while a slice is extended, and are on one cache line.
   uint64_t ticket = kNone;
   uint32_t read = 0;   // the first row's sample: ordinal of its read
-  uint64_t index = 0;  // and its index in there
+  uint64_t index = 0;  // and its index in that read
 
   static constexpr uint64_t kNone = (uint64_t{1} << 40) - 1;
   uint64_t end_ns() const { return begin_ns + wall_ns; }
@@ -46,21 +46,21 @@ using PiecesLeft = std::atomic<int64_t>;
 class Track {
  public:
   static constexpr size_t kPiece = 512;  // slices
-  // Times come in as now_ns() says them and are told since `began_ns`. Takes pieces as it needs them: `least`
-  // in any case, up to `most` while there are some left.
+  // Times are passed in as now_ns() and returned relative to `began_ns`. Takes pieces as needed: at least
+  // `least`, and up to `most` while there are some left.
   Track(uint64_t began_ns, PiecesLeft& left, size_t least, size_t most);
   ~Track();
   Track(const Track&) = delete;
   Track& operator=(const Track&) = delete;
 
-  // By its own thread. Short neighbours become one slice: they would cost more than they tell, and what the
-  // later ones are about is not asked for.
+  // Called by its own thread. Short neighbors are merged into one slice with the ticket and sample of the
+  // first.
   void add(const Slice& slice) {
     if (!joins(slice)) begin(slice);
   }
-  bool joins(const Slice& slice);  // whether it became part of the one before
-  // The slice before, gone on until `end_ns` with one more piece of work, to which its rows and times are to
-  // be added; null where this begins a slice of its own.
+  bool joins(const Slice& slice);  // whether it was merged into the previous one
+  // The previous slice, extended to `end_ns` by one more piece of work, for the caller to add rows and times;
+  // null if the work begins a new slice.
   Slice* go_on(Slice::Kind kind, bool calls, uint8_t stage, uint64_t begin_ns, uint64_t end_ns) {
     if (held_.times == 0 || held_.calls != calls || held_.stage != stage ||
         end_ns - held_.begin_ns > kShortNs || begin_ns - held_.end_ns() > kGapNs ||
@@ -72,19 +72,19 @@ class Track {
     return &held_;
   }
   void begin(const Slice& slice);
-  void close();  // nothing is held back any more; by its own thread, or when that is gone
+  void close();  // writes the pending slice; called by its own thread, or after that has ended
 
-  // The slices that are still there and end after `from_ns`, oldest first; from any thread. What a thread
-  // adds meanwhile may be missing.
+  // The remaining slices that end after `from_ns`, oldest first; for any thread. Slices added in the meantime
+  // may be missing.
   std::vector<Slice> slices(uint64_t from_ns = 0) const;
   uint64_t last_ns() const { return last_ns_.load(std::memory_order_relaxed); }  // when the last one ended
-  uint64_t written() const { return written_.load(std::memory_order_acquire); }  // those that are gone, too
+  uint64_t written() const { return written_.load(std::memory_order_acquire); }  // including overwritten ones
 
  private:
-  // A slice shorter than this waits for its neighbour; a minute of 1 µs elements is then some 100,000 slices
-  // a track and second less, and none of the pieces could be told apart on a screen.
+  // A slice shorter than this waits for its neighbor: pieces this short cannot be told apart on a screen, and
+  // 1 µs elements would make some 100,000 more slices per track and second.
   static constexpr uint64_t kShortNs = 100'000;
-  static constexpr uint64_t kGapNs = 20'000;  // between neighbours, at most
+  static constexpr uint64_t kGapNs = 20'000;  // maximum gap between merged neighbors
   static bool are_alike(Slice::Kind a, Slice::Kind b) {
     const auto of = [](Slice::Kind kind) {
       if (kind == Slice::Kind::finish) return Slice::Kind::samples;
@@ -101,7 +101,7 @@ class Track {
   bool grow();
   size_t capacity() const { return num_pieces_.load(std::memory_order_acquire) * kPiece; }
 
-  // Its own thread's: not yet written, for the next one may become part of it; of no times: there is none.
+  // Used by its own thread: pending, because the next slice may be merged into it; times == 0: none.
   alignas(kCacheLine) Slice held_{.times = 0};
   const uint64_t began_ns_;
   PiecesLeft& left_;

@@ -1,4 +1,4 @@
-// Rows become one tensor.
+// Collates rows into one tensor.
 #include "headrace/run/evaluate/collate.h"
 
 #include <algorithm>
@@ -16,14 +16,14 @@ std::string named(size_t row, const NameOfRow& who) {
 
 Status unequal(const std::string& name, size_t row, const Shape& first, const Shape& shape,
                const NameOfRow& who) {
-  return invalid("batch: field '" + name + "' wants rows of one shape, " + named(0, who) + " is " +
-                 first.text() + ", " + named(row, who) + " is " + shape.text() +
+  return invalid("batch: field '" + name + "': expected rows of one shape, but " + named(0, who) + " is " +
+                 first.text() + " and " + named(row, who) + " is " + shape.text() +
                  "; resize or crop, use padded_batch, or batch with ragged=True");
 }
 
 Status has_rows(const std::string& name, size_t row, const NameOfRow& who) {
-  return invalid("batch: field '" + name + "' wants rows of one shape, " + named(row, who) +
-                 " has rows of any lengths itself; use padded_batch before, or batch with ragged=True");
+  return invalid("batch: field '" + name + "': expected rows of one shape, but " + named(row, who) +
+                 " is itself ragged; use padded_batch before, or batch with ragged=True");
 }
 
 Result<Tensor> stacked(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,
@@ -61,7 +61,7 @@ Result<Shape> common_shape(std::span<const Tensor> rows, const Shape& wanted, co
       fits = row[d] <= out[d];
     }
     if (!fits)
-      return invalid("padded_batch: field '" + name + "' wants rows of at most " + out.text() + ", " +
+      return invalid("padded_batch: field '" + name + "': expected rows of at most " + out.text() + ", but " +
                      named(i, who) + " is " + row.text());
   }
   return out;
@@ -75,7 +75,7 @@ void fill(std::byte* to, size_t size, std::span<const std::byte> element) {
   for (size_t i = 0; i < size; i += element.size()) std::memcpy(to + i, element.data(), element.size());
 }
 
-// A dense row into the front corner of a larger dense place.
+// Copies a dense row to the front corner of a larger dense place.
 void copy_into(const View& row, const Shape& place, std::byte* to) {
   const int rank = row.shape.rank();
   const size_t element = size_of(row.dtype);

@@ -1,4 +1,4 @@
-// Rows of a batch as one tensor.
+// Collates the rows of a batch into one tensor.
 #pragma once
 #include <memory>
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace headrace {
 
-// Rows of any shapes, shared.
+// A ragged column: rows of any shapes, shared.
 Tensor ragged_column(RowListPtr rows, DType dtype);
 
-// What row `row` is, for messages: whatever answers that, for the time of a call.
+// Names a row in messages; refers to a callable that must live as long as the call.
 class NameOfRow {
  public:
   template <class Answer> NameOfRow(const Answer& answer)
@@ -27,14 +27,14 @@ class NameOfRow {
   std::string (*ask_)(const void* of, size_t row);
 };
 
-// A field's rows as one tensor, padded if the batch says so, or as a ragged one for text and ragged batches;
-// rows of unequal shape are an error that names both, by what `who` says of each. `bound`: what dimensions
-// that padding leaves open grow to at least; 0: to the largest row.
+// A field's rows as one tensor, padded if the batch has padding, or as a ragged one for strings and ragged
+// batches; rows of unequal shape are an error that names both with `who`. `bound`: minimum size of dimensions
+// that padding leaves open; 0: the largest row.
 Result<Tensor> collate(std::span<const Tensor> rows, const Batch& batch, const Schema& schema, size_t field,
                        Evaluator& evaluator, const NameOfRow& who, int64_t bound = 0);
 // Whether rows of a field can be written to their place before the others are known.
 bool has_slots(const Batch& batch, const Schema& schema, size_t field);
-// Whether rows of a field that have no slots are texts, and not batches of them.
+// Whether rows of a field without slots are strings, and not batches of strings.
 bool are_texts(const TensorSpec& row);
 
 }  // namespace headrace

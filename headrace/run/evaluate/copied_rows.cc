@@ -11,13 +11,13 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kColumnAt = 64;  // where memory of the pool begins, and so each column
+constexpr size_t kColumnAt = 64;  // alignment of pool memory, and of each column
 
 }  // namespace
 
 struct CopiedRows::Fields {
   std::vector<TensorSpec> specs;
-  MutableBufferPtr values;  // of all columns of one size
+  MutableBufferPtr values;  // of all columns of fixed size
   struct Field {
     size_t at = 0;  // in `values`
     std::vector<Text> texts;
@@ -25,17 +25,17 @@ struct CopiedRows::Fields {
     std::vector<Tensor> tensors;
   };
   std::vector<Field> fields;
-  std::vector<TextRows> text_rows;  // only while rows are put
+  std::vector<TextRows> text_rows;  // only while rows are written
 };
 
-// Columns of values, of texts, of tensors.
+// Columns of values, strings, or tensors.
 class CopiedRows::AsBlock final : public Block {
  public:
   AsBlock(std::unique_ptr<const Fields> fields, size_t rows) : fields_(std::move(fields)), rows_(rows) {}
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_)
-      return invalid("wants a row below " + std::to_string(rows_) + ", got " + std::to_string(row));
+      return invalid("row must be below " + std::to_string(rows_) + ", got " + std::to_string(row));
     fields.resize(fields_->specs.size());
     for (size_t f = 0; f < fields.size(); ++f) fields[f] = tensor(f, row);
     return {};

@@ -1,5 +1,4 @@
-// Rows that were copied one by one from where a file is mapped, as columns of their own, and the block of
-// them.
+// Rows copied one by one out of a mapped file into columns, and the block of them.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,15 +12,15 @@ namespace headrace {
 
 class CopiedRows {
  public:
-  // Room for so many; nothing when the pool has none now.
+  // Room for `rows` rows; empty when the pool has none now.
   static std::optional<CopiedRows> make(const Schema& schema, size_t rows, Pool& pool);
   ~CopiedRows();
   CopiedRows(CopiedRows&&) noexcept;
   CopiedRows& operator=(CopiedRows&&) = delete;
 
-  // Where they go, as Source::put_mapped() wants it; as long as this lives.
+  // Destinations for Source::put_mapped(); valid as long as this object.
   std::span<const FieldPlace> places() const { return places_; }
-  // The first so many, row i the i-th.
+  // A block of the first `rows` rows.
   BlockPtr finish(size_t rows) &&;
 
  private:

@@ -50,7 +50,7 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
     for (const Call& call : program.steps) {
       if (call.op->phase() != Phase::python) return nullptr;
       std::shared_ptr<const void> own = call.op->hold();
-      if (!own) return nullptr;  // others may run while it is waited for
+      if (!own) return nullptr;  // other threads may run while it waits
       if (!out) out = std::move(own);
     }
   return out;
@@ -78,7 +78,7 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
                       std::span<const MutView> slots, std::span<Tensor> out) {
   const auto mark = scratch_.mark();
   timed_.next();
-  (void)take_decoded_by();  // of one that failed
+  (void)take_decoded_by();  // discards that of a failed sample
   chain_ = programs;
   next_.assign(fields.begin(), fields.end());
   std::vector<Tensor> none;
@@ -119,13 +119,14 @@ Status Evaluator::run_or_pass(std::span<const Program> programs, const Schema& s
   return {};
 }
 
-// Copy or share a value that no step wrote in place.
+// Copies or shares a value that no step wrote in place.
 Status Evaluator::deliver(size_t leaf, const std::string& name, const Operand& value,
                           std::span<const MutView> slots, std::span<Tensor> out) {
   if (leaf < slots.size() && slots[leaf].data) {
     if (!(value.view.shape == slots[leaf].shape) || value.view.dtype != slots[leaf].dtype)
-      return invalid("field '" + name + "' wants " + TensorSpec{slots[leaf].dtype, slots[leaf].shape}.text() +
-                     ", got " + value.view.spec().text());
+      return invalid("field '" + name + "': expected " +
+                     TensorSpec{slots[leaf].dtype, slots[leaf].shape}.text() + ", got " +
+                     value.view.spec().text());
     std::memcpy(slots[leaf].data, value.view.data, value.view.size_bytes());
   } else if (value.owner) {
     out[leaf] = *value.owner;
@@ -180,8 +181,8 @@ Key Evaluator::key_of(const Call& call, const Identity& who) const {
   return call.op->random() ? Key(seed_, call.ordinal, who.id) : Key();
 }
 
-// What the readers of an image look at, all together. One that cannot say gets all, and complains in its
-// turn.
+// The part of an image that its readers use together. If a reader cannot tell, all of it; that reader reports
+// its error itself.
 Box Evaluator::part_for(const Call& call, const Shape& image, const Identity& who) const {
   const Box whole{0, 0, image[0], image[1]};
   Box box;
@@ -207,9 +208,9 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     const Operand& value = values[static_cast<size_t>(v)];
     if (value.owner && value.owner->is_ragged()) {
       if (call.op->phase() != Phase::python)
-        return invalid(std::string(call.op->name()) + ": wants an array, got a batch of " +
+        return invalid(std::string(call.op->name()) + ": expected an array, got a batch of " +
                        std::to_string(value.owner->rows->size()) +
-                       " rows that are none (ragged, bytes or str); map before batch");
+                       " rows that is not one array (ragged, bytes or str); map before batch");
       any_ragged = true;
     }
     in_.push_back(value.view);

@@ -22,21 +22,21 @@ struct Operand {
 
 std::vector<Operand> operands_of(std::span<const Tensor> fields);
 
-// What makes the programs cheaper from sample to sample while it is held, on this thread: where they are
-// nothing but functions of an interpreter, its lock. Else null.
+// A handle that makes the programs cheaper for many samples on this thread while it is held: the GIL, if they
+// consist only of Python functions. Otherwise null.
 std::shared_ptr<const void> hold_for(std::span<const Program> programs);
 
-// Who a sample is to operators, to the id field and to the validity mask.
+// The identity of a sample for operators, the id field and the validity mask.
 struct Identity {
   SampleId id;
   uint64_t shown = 0;
   bool valid = true;
 };
 
-// When the rows of a part began, where they are few and each is worth a look at the clock.
+// The begin times of the rows of a part, if they are so few that reading the clock for each pays.
 class RowTimes {
  public:
-  static constexpr size_t kMost = 16;  // a part holds 100 µs of work: a look costs less than 1 % of a row
+  static constexpr size_t kMost = 16;  // a part has 100 µs of work: the clock costs less than 1 % of a row
   void begin(size_t rows) { is_on_ = rows > 1 && rows <= kMost, count_ = 0; }
   void next_row() {
     if (is_on_) at_[count_++] = now_ns();
@@ -54,13 +54,13 @@ class RowTimes {
   std::array<uint64_t, kMost + 1> at_{};
 };
 
-// Which runs of programs are timed, operator by operator: to ask for a thread's CPU time costs as much as a
-// small operator does.
+// Selects the runs of programs that are timed, operator by operator: reading a thread's CPU time costs as
+// much as a small operator.
 class TimedSamples {
  public:
   void next() {
     if (is_on_) every_ = ns_ >= kShortNs ? kEvery : every_ < kMostEvery ? 2 * every_ : every_;
-    if (is_on_) more_ = turn_++ % kTurns;  // not in step with what comes again: a sample may be two runs
+    if (is_on_) more_ = turn_++ % kTurns;  // not in step with periodic work: a sample may be two runs
     is_on_ = ++since_ >= every_ + more_;
     if (is_on_) ns_ = 0, stands_for_ = std::exchange(since_, 0);
   }
@@ -74,12 +74,12 @@ class TimedSamples {
   bool is_on_ = false;
 };
 
-// Told of every call of an operator, on the thread that makes it.
+// Notified of every call of an operator, on the calling thread.
 class CallWatcher {
  public:
   virtual ~CallWatcher() = default;
   virtual void begin() = 0;
-  // It succeeded, and these are its outputs.
+  // After success, with its outputs.
   virtual void end(const Program& program, const Call& call, std::span<const MutView> outputs) = 0;
 };
 
@@ -93,41 +93,41 @@ class Evaluator {
         seed_(seed),
         write_into_slot_(write_into_slot) {}
 
-  // Run `programs` one after the other on `fields`. Output i goes to `slots[i]` when that has memory, else to
-  // a tensor of pool memory in `out[i]`; `out` has as many entries as the last program has leaves. On failure
-  // `failed()` says which program it was. REQUIRES: at least one program.
+  // Runs `programs` one after the other on `fields`. Output i goes to `slots[i]` if that has memory,
+  // otherwise to a tensor of pool memory in `out[i]`; `out` has as many entries as the last program has
+  // leaves. On failure `failed()` is the index of the program. REQUIRES: at least one program.
   Status run(std::span<const Program> programs, std::span<const Operand> fields, const Identity& who,
              std::span<const MutView> slots, std::span<Tensor> out);
-  // The same for no programs at all: fields pass through.
+  // The same, also without programs: then fields pass through.
   Status run_or_pass(std::span<const Program> programs, const Schema& schema, std::span<const Operand> fields,
                      const Identity& who, std::span<const MutView> slots, std::span<Tensor> out);
   static constexpr size_t kBeforePrograms = ~size_t{0};
-  // A new sample, or what follows its first programs: nothing has failed yet.
+  // Begins a new sample, or continues one after its first programs: nothing has failed yet.
   void begin(size_t programs_before = 0) {
     failed_ = kBeforePrograms, failed_at_ = nullptr, before_ = programs_before;
   }
   size_t failed() const { return failed_; }
-  // The user's line of the operator that failed: " (map at train.py:31)", or nothing.
+  // The user's line of the operator that failed: " (map at train.py:31)", or empty.
   std::string failed_at() const { return failed_at_ && !failed_at_->empty() ? " (" + *failed_at_ + ")" : ""; }
 
   // A new tensor of pool memory, or an error that names the size and the budget.
   Result<Tensor> allocate(const TensorSpec& spec, Use use);
 
-  // Time that functions waited instead of working, since it was last asked for.
+  // Time that functions waited instead of working, since the last take_waited().
   void add_waited(uint64_t ns) { waited_ns_ += ns; }
   uint64_t take_waited() { return std::exchange(waited_ns_, 0); }
-  // CPU time of this process's Python functions, since it was last asked for. Where the lock is taken for
-  // each call it is estimated from the samples that are timed.
+  // CPU time of Python functions in this process, since the last take_in_python(). Where the GIL is taken for
+  // each call it is estimated from the timed samples.
   void begin_with_lock() { has_lock_ = true; }
   void end_with_lock(uint64_t ns) { has_lock_ = false, in_python_ns_ += ns; }
   uint64_t take_in_python() { return std::exchange(in_python_ns_, 0); }
-  void set_called() { called_ = true; }  // functions of an interpreter
+  void set_called() { called_ = true; }  // Python functions were called
   bool take_called() { return std::exchange(called_, false); }
 
   RowTimes& row_times() { return row_times_; }
   PartClock& part_clock() { return part_clock_; }
 
-  // Null: nobody. It outlives the calls.
+  // Null: no watcher. It must outlive the calls.
   void watch(CallWatcher* watcher) { watcher_ = watcher; }
 
   Scratch& scratch() { return scratch_; }
@@ -152,8 +152,8 @@ class Evaluator {
   uint64_t seed_;
   bool write_into_slot_;
   CallWatcher* watcher_ = nullptr;
-  std::span<const Program> chain_;  // under way
-  size_t at_ = 0;                   // of those, the one that runs
+  std::span<const Program> chain_;  // programs being run
+  size_t at_ = 0;                   // index of the current one
   size_t before_ = 0;               // programs of the sample that ran before them
   size_t failed_ = 0;
   const std::string* failed_at_ = nullptr;
@@ -162,17 +162,17 @@ class Evaluator {
   PartClock part_clock_;
   TimedSamples timed_;
   uint64_t waited_ns_ = 0, in_python_ns_ = 0;
-  int64_t shown_ = 0;  // the engine's fields of the sample under way
+  int64_t shown_ = 0;  // engine fields of the current sample
   bool valid_ = true, has_lock_ = false;
   std::vector<Operand> values_, next_;
   std::vector<View> in_;
   std::vector<MutView> out_;
   std::vector<Shape> shapes_;
-  std::vector<int8_t> placed_;  // per output leaf: 1 when its bytes lie in the slot or tensor already
+  std::vector<int8_t> placed_;  // per output leaf: 1 when its bytes are already in the slot or tensor
 };
 
-// Tells the evaluator how long this thread waited while it lived and, if it has Python's lock all the while,
-// how long it worked under it.
+// Adds to the evaluator how long this thread waited during its lifetime and, if the thread holds the GIL all
+// the time, how long it worked under it.
 class MeasuredWait {
  public:
   MeasuredWait(Evaluator& evaluator, bool has_lock);

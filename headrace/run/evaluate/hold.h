@@ -1,4 +1,4 @@
-// Samples that go through nothing but functions of an interpreter take its lock once for many.
+// Samples that go only through Python functions take the GIL once for many.
 #pragma once
 #include <memory>
 #include <span>
@@ -7,9 +7,9 @@
 
 namespace headrace {
 
-// hold_for() of what a sample goes through: `programs`, then the links.
+// hold_for() for `programs` followed by the links.
 std::shared_ptr<const void> hold_for(std::span<const Program> programs, std::span<const Link> chain);
-// Whether functions of an interpreter are among it.
+// Whether they contain Python functions.
 bool calls_functions(std::span<const Program> programs, std::span<const Link> chain);
 
 }  // namespace headrace

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// A function of an interpreter, or an operator of ours.
+// A Python function, or a built-in operator.
 class NamedOp final : public AnyOp {
  public:
   enum class Kind : uint8_t { ours, with_lock, without_lock };
@@ -52,7 +52,7 @@ TEST(HoldFor, TheLockIsHeldOverFunctionsOfAnInterpreterAlone) {
   EXPECT_FALSE(holds({ours}, {FilterLink{locked}}));
   EXPECT_FALSE(holds({locked}, {FilterLink{ours}}));
   EXPECT_FALSE(holds({locked}, {std::vector<Program>{locked, ours}}));
-  // Others may run while a process is waited for.
+  // Other threads may run while one waits for a process.
   EXPECT_FALSE(holds({process}, {FilterLink{locked}}));
   EXPECT_FALSE(holds({locked}, {FilterLink{process}}));
   EXPECT_FALSE(holds({program_of({Kind::with_lock, Kind::without_lock})}, {}));

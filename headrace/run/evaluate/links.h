@@ -1,4 +1,4 @@
-// What a stage does to each sample that it made, one link after the other.
+// The steps of a stage after making a sample, one link after the other.
 #pragma once
 #include <variant>
 #include <vector>
@@ -16,7 +16,7 @@ struct UnbatchLink {
 struct SkipLink {};  // on_error("skip"): failed samples end here
 struct KeyLink {
   Program program;
-};  // appends its outputs to the sample, for the verb that follows
+};  // appends its outputs to the sample, for the next verb
 using Link = std::variant<std::vector<Program>, FilterLink, UnbatchLink, SkipLink, KeyLink>;
 
 }  // namespace headrace

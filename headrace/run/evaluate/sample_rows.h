@@ -1,5 +1,4 @@
-// Samples side by side: what small ones travel in, so that what is done to each costs little more than its
-// bytes.
+// Many small samples stored as columns, so that the overhead per sample is little more than its bytes.
 #pragma once
 #include <memory>
 #include <vector>
@@ -18,22 +17,22 @@ struct SampleName {
 inline uint32_t child_number(uint32_t parent, int64_t row) {
   return parent << 16 | (static_cast<uint32_t>(row) + 1);
 }
-// Of the rows of one sample, in order.
+// Appends the names of the rows of one sample, in order.
 void name_rows(SampleName name, int64_t rows, std::vector<SampleName>& out);
 
-// A dense field goes into memory of its own. False, and it stays where it is, where there is no room.
+// Copies a dense field into memory of its own. False, without a change, when there is no room.
 bool separate(Tensor& field, Pool& pool);
 
-// All of one shape, but for texts, and without failures.
+// Samples of one shape, except strings, and without failures.
 struct Rows {
-  std::vector<Tensor> columns;  // dense, or a list of texts; row i of each is a field of sample i
+  std::vector<Tensor> columns;  // dense, or a list of strings; row i of each is a field of sample i
   std::shared_ptr<const std::vector<SampleName>> names;
 
   size_t size() const { return names->size(); }
   Sample sample(size_t i) const;  // shares the columns' bytes
 };
 
-// The same without their last columns; remembers the last answer.
+// The same samples without their last columns; remembers the last result.
 class Narrowed {
  public:
   std::shared_ptr<const Rows> of(const std::shared_ptr<const Rows>& rows, size_t columns);
@@ -42,7 +41,7 @@ class Narrowed {
   std::shared_ptr<const Rows> whole_, narrow_;
 };
 
-// Some of them, one after the other.
+// A contiguous range of them.
 struct RowRange {
   std::shared_ptr<const Rows> rows;
   size_t first = 0, count = 0;

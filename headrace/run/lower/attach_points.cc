@@ -13,14 +13,14 @@ namespace {
 constexpr size_t kWorthSaving = 1000;        // files
 constexpr uint64_t kMostFilesOfASample = 4;  // with several fields, and data that changed
 
-// The sources that a plan reads: what they are known by, where they lie, and how many samples they have.
+// The sources that a plan reads: their fingerprints, folders, and number of samples.
 struct Reads {
   std::map<std::string, std::string> folders;  // by fingerprint
   uint64_t samples = 0;
 };
 
-// Where data lies that was opened by a path: the folder, or that of the file, the archive, or the first of
-// several.
+// The folder of data that was opened by a path: the path itself if it is a folder, or that of the file, the
+// archive, or the first of several.
 std::string folder_of(const Source& source) {
   const Value description = source.describe();
   const Value* path = description.find("path");
@@ -75,7 +75,7 @@ std::shared_ptr<PointIndex> attach_points(NodePtr& plan, size_t memory) {
 }
 
 bool is_worth_saving(const PointIndex& index) {
-  constexpr size_t kShare = 16;  // of what is there already
+  constexpr size_t kShare = 16;  // 1/16 of the existing ones
   return index.found() >= std::max(kWorthSaving, index.files() / kShare);
 }
 

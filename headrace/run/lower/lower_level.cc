@@ -162,7 +162,7 @@ class LevelLowering {
     return internal_error(std::string(kind_name(node.kind)) + " has no random access");
   }
 
-  // Who jumps between all blocks wants each of them again.
+  // An order that jumps between all blocks needs each of them again.
   void keep_what_fits() {
     if (std::ranges::any_of(level_.leaves, shares_blocks)) level_.kept_blocks = Fetcher::kAllThatFit;
   }
@@ -196,8 +196,8 @@ class LevelLowering {
   uint32_t marks_ = 0;
 };
 
-// The program before a cache of the run's own and the one after it are one without it, if the one after it
-// has not gone elsewhere.
+// Fills in `straight`: the program before a cache that the run added and the one after it, joined; if the one
+// after it is still in this leaf.
 void find_straight(LeafPlan& leaf) {
   if (leaf.caches.size() != 1) return;
   const auto* extra = dynamic_cast<const ExtraCache*>(leaf.caches[0].elements.get());

@@ -1,4 +1,4 @@
-// Nodes with random access become a Level (order/level.h).
+// Lowers nodes with random access to a Level (order/level.h).
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -25,12 +25,12 @@
 namespace headrace {
 namespace {
 
-// Elements a ticket when they are not batched: enough to make a ticket cheap, few enough for the budget when
-// each is a file. More of them where more reads are wanted in flight.
+// Elements per ticket if they are not batched: enough to make a ticket cheap, few enough for the budget when
+// each is a file. More of them where more reads should be in flight.
 constexpr uint64_t kResidentBlock = 64, kReadBlock = 8;
 constexpr size_t kHeldInWindow = 16;
 
-// Those of the plan as the user wrote it, and what became of them in the one that runs.
+// The operators of the plan as written, and where they are in the plan that runs.
 std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritten) {
   std::vector<ReportedOp> out;
   each_call(written, [&](const Call& call) {
@@ -43,8 +43,8 @@ std::vector<ReportedOp> list_operators(const Node& written, const Node& rewritte
   return out;
 }
 
-// A shard deals its segment's order as it is after all index verbs, wherever it stands in it: it goes last,
-// below the next border or batch. Levels do this by themselves. Not a rewrite either.
+// A shard divides the order of its segment after all index verbs, wherever it is written in it: it is moved
+// to the end, below the next border or batch. Levels do this by themselves. Not a rewrite either.
 NodePtr place_shard(const NodePtr& node) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(place_shard(input));
@@ -66,7 +66,8 @@ void mark_and_note_parts(std::span<Program> chain, Pipeline& pipeline) {
         readers +=
             (readers.empty() ? "" : ", ") + std::string(chain[p + at.program].steps[at.step].op->name());
       if (!readers.empty())
-        pipeline.parts.insert(std::string(call.op->name()) + " makes only what is read by " + readers);
+        pipeline.parts.insert(std::string(call.op->name()) + " computes only the part that is read by " +
+                              readers);
     }
 }
 
@@ -81,7 +82,7 @@ void list_caches(const Level& level, std::vector<std::shared_ptr<ElementCache>>&
 
 void mark_and_note_parts(Level& level, Pipeline& pipeline) {
   for (LeafPlan& leaf : level.leaves) {
-    size_t first = 0;  // what is kept is kept whole
+    size_t first = 0;  // cached elements are stored whole
     for (const LeafPlan::Cached& cache : leaf.caches) {
       mark_and_note_parts(std::span(leaf.programs).subspan(first, cache.covered - first), pipeline);
       first = cache.covered;
@@ -93,7 +94,7 @@ void mark_and_note_parts(Level& level, Pipeline& pipeline) {
   }
 }
 
-// What is read for one element: of a zip, a sample of each input.
+// The number of samples read for one element: for a zip, a sample of each input.
 uint64_t samples_an_element(const Level& level) {
   uint64_t most = 1;
   for (const LeafPlan& leaf : level.leaves) {
@@ -146,14 +147,15 @@ class Lowering {
     return stage(std::move(feeder), std::move(body));
   }
 
-  // A link that may drop or add elements: a shard below it deals inputs, each once, and evens nothing out.
+  // A link that may drop or add elements: a shard below it assigns each input once, without evening out
+  // ranks.
   Made inexact_link(const Node& node, Link link) {
     const bool outside = std::exchange(inexact_, true);
     Made made = this->link(node, std::move(link));
     inexact_ = outside;
     return made;
   }
-  // A link goes to the stage right below, or to a new one.
+  // A link is added to the stage right below, or to a new one.
   Made link(const Node& node, Link link) {
     stage_ = nullptr;
     HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
@@ -162,7 +164,7 @@ class Lowering {
     stage_->body().chain.push_back(std::move(link));
     return child;
   }
-  // The samples below, each with the values that the verb decides by.
+  // The samples below, each with the key values of the verb.
   Made keyed(const Node& node, const Program& program) {
     HEADRACE_ASSIGN(StreamPtr child, inexact_link(node, KeyLink{program}));
     stage_ = nullptr;
@@ -174,7 +176,7 @@ class Lowering {
     return f(std::move(child));
   }
 
-  // Maps that follow one another run as one, whatever rewrites are on.
+  // Consecutive maps run as one, whichever rewrites are on.
   Made lower(const Node& node, const Map& map) {
     HEADRACE_ASSIGN(StreamPtr child, link(node, std::vector<Program>{}));
     auto& chain = stage_->body().chain;
@@ -212,7 +214,7 @@ class Lowering {
     if (!child.ok()) return child;
     return stage(pack_stream(*std::move(child), pack), std::make_unique<PackBody>(pack));
   }
-  // One item at a time: what follows gets a stage of its own.
+  // One item at a time: later verbs get a stage of their own.
   Made lower(const Node& node, const Scan& scan) {
     HEADRACE_ASSIGN(StreamPtr child, stream(*node.input()));
     return in_turn(scan_feeder(std::move(child), scan.initial),
@@ -222,8 +224,8 @@ class Lowering {
     const std::string at = node.made_at.empty() ? "" : " (from_generator at " + node.made_at + ")";
     return in_turn(generate_feeder(), std::make_unique<GenerateBody>(generate, at));
   }
-  // A verb above holds samples of it: those small enough that what else lies with them is about what a sample
-  // costs alone.
+  // A verb above holds samples of the stream: limits how many of them share memory, since holding one keeps
+  // the memory of all.
   static void note_held(Stream& stream, size_t most_together) {
     std::vector<Stage*> below;
     stream.stages(below);
@@ -317,10 +319,10 @@ class Lowering {
   Pipeline& pipeline_;
   std::shared_ptr<Fetcher> fetcher_;
   uint64_t read_block_;
-  Stage* stage_ = nullptr;  // the stage that the stream made last ends in, or null
+  Stage* stage_ = nullptr;  // the last stage of the stream made last, or null
   std::vector<LevelBody*> bodies_;
-  uint64_t branches_ = 1;  // under way side by side, and holding samples that nobody has taken
-  bool inexact_ = false;   // a filter, unbatch or on_error("skip") stands above
+  uint64_t branches_ = 1;  // branches that run in parallel and hold samples not taken yet
+  bool inexact_ = false;   // below a filter, unbatch or on_error("skip")
 };
 
 uint64_t rows_per_element(const Node& node) {
@@ -333,13 +335,13 @@ uint64_t rows_per_element(const Node& node) {
   return unit;
 }
 
-// Which of the forms of an elastic state fits, from the top of the plan down.
+// The form of an elastic state for this plan, from the top down.
 Pipeline::Elastic elastic_form(const Node& root) {
   using Form = Pipeline::Elastic::Form;
   Pipeline::Elastic out;
   const Shard* shard = find_shard(root);
   if (shard) out.shard = *shard, out.world = shard->world;
-  const bool here = root.shard.has_value();  // the shard deals the outermost level
+  const bool here = root.shard.has_value();  // the shard is in the outermost level
   const Node* n = &root;
   bool only_repeat = true;
   out.times = 1;
@@ -355,7 +357,7 @@ Pipeline::Elastic elastic_form(const Node& root) {
     if (is_union(*n)) break;
   }
   const auto* batch = n->as<Batch>();
-  if (!here && shard && windows) return out;  // they stand on this rank's own order
+  if (!here && shard && windows) return out;  // windows are taken over this rank's own order
   if (here || !batch) {
     out.form = Form::elements, out.total = *root.total, out.unit = rows_per_element(root), out.times = 1;
     return out;
@@ -372,7 +374,7 @@ bool drops_or_adds(const Node& node) {
          node.as<GroupBy>() || node.as<Pack>() || (on_error && on_error->policy == OnErrorPolicy::skip);
 }
 
-// What stands between the root and the shard decides whom a cursor fits.
+// The verbs between the root and the shard determine which ranks a cursor fits.
 Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
   using Whose = Pipeline::Sharing::Whose;
   Pipeline::Sharing out;
@@ -428,17 +430,18 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
   out.batched = top->as<Batch>() || top->as<GroupBy>();
   if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
     return invalid(
-        "shard: the length is not known before the run (filter, unbatch, on_error(\"skip\") or another verb "
-        "that drops or gathers by what is in the data stands after), so ranks could take unequal numbers of "
-        "steps; give shard(..., steps=)");
+        "shard: the length is unknown before the run (a filter, unbatch, on_error(\"skip\") or another verb "
+        "that "
+        "drops or gathers depending on the data comes after it), so ranks could take different numbers of "
+        "steps; use shard(..., steps=)");
   if (out.shard && out.shard->steps && placed->size)
     return invalid(
-        "shard: steps= is for lengths that cannot be known before the run, and this one can; leave it "
-        "out, and let take() end the epoch sooner");
+        "shard: steps= is only for lengths that are unknown before the run, and this length is known; remove "
+        "steps=, and use take() to end the epoch earlier");
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
   if (out.level) out.level->keep_failures = keep_failures;
-  // What stands above is made of what comes, one after the other: only the last stage may give what is ready.
-  // Its state counts outputs of tickets, whose size is then always the same.
+  // Verbs above consume elements one after the other: only the last stage may deliver out of order. Its state
+  // counts outputs of tickets, so the size of tickets must be fixed then.
   Stage* const unordered = ordered ? nullptr : out.root->outermost();
   if (unordered) unordered->give_what_is_ready();
   if (!rewrites_off.contains("all") && !rewrites_off.contains("hoist_over_batch")) {

@@ -1,4 +1,4 @@
-// A number that one thread writes and others may read at any time.
+// A counter that one thread writes and others may read at any time.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a run counts: calls, CPU time and bytes of every operator. Each worker owns one Counters and nobody
-// else writes it; a report adds them up.
+// The counters of a run: calls, CPU time and bytes of every operator. Each worker owns one Counters and is
+// the only thread that writes it; a report adds them up.
 #pragma once
 #include <array>
 #include <atomic>
@@ -13,13 +13,13 @@
 
 namespace headrace {
 
-// An operator of the user. One that a rewrite made part of another is timed there.
+// An operator of the user. If a rewrite made it part of another operator, it is timed there.
 struct ReportedOp {
   std::string name;
-  std::string within;  // name of the other, or nothing
+  std::string within;  // name of the other operator, or empty
 };
 
-// How many images each decoder took, by its name.
+// The number of images per decoder, by its name.
 class DecoderTallies {
  public:
   void add(std::string_view decoder) {
@@ -40,7 +40,7 @@ class DecoderTallies {
     std::atomic<const char*> name = nullptr;  // of a literal
     SingleWriterCounter images;
   };
-  std::array<One, 12> all_;  // more than there are
+  std::array<One, 12> all_;  // more than there are decoders
 };
 
 struct OpTally {
@@ -52,18 +52,18 @@ class Counters {
  public:
   explicit Counters(size_t operators, size_t stages = 0) : ops(operators), costs(stages) {}
   std::vector<OpTally> ops;            // by ordinal
-  std::vector<SampleCosts> costs;      // by number of the stage
+  std::vector<SampleCosts> costs;      // by stage number
   SingleWriterCounter parts, busy_ns;  // of workers
-  SingleWriterCounter core_wait_ns;    // ready to run, without a core
+  SingleWriterCounter core_wait_ns;    // runnable without a core
   SingleWriterCounter io_reads, io_bytes, io_ns, collate_ns, skipped, replaced;
-  SingleWriterCounter reading_cpu_ns, reading_core_wait_ns;  // of readers: what unpacks and checks, too
-  SingleWriterCounter reading_python_ns;                     // of their CPU time, in calls that made samples
-  SingleWriterCounter opened_again;                          // blocks that were dropped for want of memory
+  SingleWriterCounter reading_cpu_ns, reading_core_wait_ns;  // of readers, including decompression and checks
+  SingleWriterCounter reading_python_ns;  // of their CPU time, in Python calls making samples
+  SingleWriterCounter opened_again;       // blocks that were dropped for lack of memory
 };
 
 // CPU time of the calling thread, ns.
 uint64_t thread_cpu_ns();
-// Time that goes on, ns since some moment.
+// Monotonic time, ns since an arbitrary moment.
 uint64_t now_ns();
 inline double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 

@@ -1,11 +1,11 @@
-// CPU time of other processes that work for a thread of this one: for reports alone. Whoever waits for them
-// says it of the thread that waits, so that no interface between it and the report has to carry it.
+// CPU time of other processes that work for a thread of this one: only for reports. The waiting thread
+// records it as its own, so that no interface between it and the report has to pass it on.
 #pragma once
 #include <cstdint>
 
 namespace headrace {
 
-// thread_cpu_ns() counts it as this thread's own from now on.
+// Adds it to thread_cpu_ns() of this thread.
 void add_cpu_elsewhere(uint64_t ns);
 
 }  // namespace headrace

@@ -15,7 +15,7 @@
 namespace headrace {
 namespace {
 
-// The first two words of a small file; -1 where there is no number ("max").
+// The first two words of a small file as numbers; -1 for others ("max").
 std::pair<double, double> two_numbers(const std::string& path) {
   std::ifstream file(path);
   std::string a, b;
@@ -35,7 +35,7 @@ GroupLimits group_limits(const std::string& membership, const std::string& root)
   const auto lower = [](double& bound, double value) {
     if (value > 0 && (bound < 0 || value < bound)) bound = value;
   };
-  // The group and all above it; those of a container may not show where it lies on its machine.
+  // The group and all groups above it; in a container, the path of the group may not exist.
   const auto each_level = [&](const std::string& tree, std::string group, auto look) {
     while (true) {
       look(tree + group);
@@ -99,7 +99,7 @@ uint64_t process_cpu_ns() {
 
 namespace {
 
-// Of the main thread, whoever asks. Nothing where nobody says.
+// The affinity of the main thread, whichever thread calls. Empty where unknown.
 cpu_set_t machine_set() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -137,7 +137,7 @@ size_t usable_memory_bytes() {
   while (info >> name >> value >> unit)
     if (name == "MemAvailable:") bytes = value * 1024;
   if (const double limit = own_group_limits().memory_bytes; limit > 0) bytes = std::min(bytes, limit);
-  if (bytes > 1e17) bytes = 4e9;  // nothing known
+  if (bytes > 1e17) bytes = 4e9;  // unknown
   return std::max<size_t>(size_t{64} << 20, static_cast<size_t>(bytes));
 }
 
@@ -148,7 +148,7 @@ CoreWait::~CoreWait() {
 }
 
 uint64_t CoreWait::since_last() {
-  char text[128];  // "ns on a core, ns ready without one, times on a core"
+  char text[128];  // ns on a core, ns runnable without a core, number of time slices
   const ssize_t size = file_ < 0 ? -1 : pread(file_, text, sizeof text - 1, 0);
   if (size <= 0) return 0;
   text[size] = 0;

@@ -40,7 +40,7 @@ TEST(Machine, WithoutBoundsThereAreNone) {
 
 TEST(Machine, ItsCoresWorkAtLeastAsLongAsThisProcess) {
   const uint64_t all = machine_cpu_ns(), own = process_cpu_ns();
-  if (all == 0) GTEST_SKIP() << "this system does not tell";
+  if (all == 0) GTEST_SKIP() << "not available on this system";
   constexpr uint64_t kWork = 200'000'000, kTicks = 40'000'000;
   while (process_cpu_ns() - own < kWork) {
   }

@@ -1,5 +1,5 @@
-// CPU time of the parts that a thread works on, one after the other. To ask the system costs up to a
-// microsecond: of short parts one in some is asked about, and the others are taken to be like it.
+// CPU time of consecutive parts of one thread. A measurement costs up to a microsecond, so only some of the
+// short parts are measured, and the others are estimated from them.
 #pragma once
 #include <cstdint>
 
@@ -9,21 +9,21 @@ namespace headrace {
 
 class PartClock {
  public:
-  // Another thread goes on with it.
+  // Call when another thread continues with this clock.
   void restart() { left_out_ = 0; }
 
   void begin() {
     asks_ = left_out_ == 0;
     if (asks_) known_ns_ = thread_cpu_ns(), since_ns_ = 0;
     const uint64_t now = now_ns();
-    // What is done between two short parts is short as well; a longer time is one without work.
+    // The work between two short parts is short as well; longer times are idle.
     if (const uint64_t between = now - ended_ns_; !asks_ && between < kBetweenNs) since_ns_ += between;
     began_ns_ = now;
   }
 
   struct Time {
     uint64_t began_ns = 0, ended_ns = 0, cpu_ns = 0;
-    bool is_short = false, was_asked_about = true;  // else cpu_ns is an estimate
+    bool is_short = false, was_asked_about = true;  // false: cpu_ns is an estimate
     uint64_t wall_ns() const { return ended_ns - began_ns; }
   };
   Time end() {
@@ -39,13 +39,13 @@ class PartClock {
   Time ask(uint64_t ended_ns);
 
   static constexpr uint64_t kShortNs = 50'000, kTinyNs = 5'000;
-  static constexpr uint32_t kLeaveOut = 12, kTurns = 8;  // 12 to 19 of the next
-  static constexpr uint32_t kMoreOfTiny = 4;             // times as many
+  static constexpr uint32_t kLeaveOut = 12, kTurns = 8;  // leaves out the next 12 to 19
+  static constexpr uint32_t kMoreOfTiny = 4;             // factor for tiny parts
   static constexpr uint64_t kBetweenNs = 3'000;
   uint64_t began_ns_ = 0, ended_ns_ = 0;
-  uint64_t known_ns_ = 0, since_ns_ = 0;  // CPU time when it was asked for; that of short parts since then
-  double share_ = 1;                      // CPU time of short parts, of their own: a mean that forgets
-  uint32_t left_out_ = 0, turn_ = 0;      // of the next parts, nobody asks about so many
+  uint64_t known_ns_ = 0, since_ns_ = 0;  // CPU time at the last measurement; that of short parts since then
+  double share_ = 1;                      // CPU time of short parts as a share of wall time: a moving average
+  uint32_t left_out_ = 0, turn_ = 0;      // the number of next parts that are not measured
   bool asks_ = true;
 };
 

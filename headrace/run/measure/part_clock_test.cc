@@ -27,7 +27,7 @@ TEST(PartClock, AddsUpToWhatTheThreadHasUsed) {
   EXPECT_LT(static_cast<double>(sum), 1.2 * used);
 }
 
-// As where each long part is followed by a short one that ends its ticket.
+// As when each long part is followed by a short one that ends its ticket.
 TEST(PartClock, KnowsThatPartsWaitBetweenShortOnesThatDoNot) {
   PartClock clock;
   uint64_t waited = 0, slept = 0;
@@ -43,7 +43,7 @@ TEST(PartClock, KnowsThatPartsWaitBetweenShortOnesThatDoNot) {
   EXPECT_GT(static_cast<double>(waited), 0.8 * static_cast<double>(slept));
 }
 
-// What is done between parts that nobody asks about is no part's.
+// Work between parts that are not measured belongs to no part.
 TEST(PartClock, KnowsThatAPartWaitsBehindManyTinyOnes) {
   PartClock clock;
   uint64_t told = 0;
@@ -61,7 +61,7 @@ TEST(PartClock, KnowsThatAPartWaitsBehindManyTinyOnes) {
   EXPECT_LT(told / 60, 60'000u);
 }
 
-// Of each epoch: workers are the same, their threads are not.
+// In each epoch the workers are the same, but their threads are not.
 TEST(PartClock, DoesNotTakeAnotherThreadsTimeForItsOwn) {
   PartClock clock;
   std::thread([&] {
@@ -93,11 +93,11 @@ TEST(PartClock, NeverSaysThatAShortPartWorkedLongerThanItTook) {
   EXPECT_LE(cpu, wall);
 }
 
-// To ask takes its time, which is not the part's.
+// The measurement takes time, which does not belong to the part.
 TEST(PartClock, NorThatALongOneDid) {
   PartClock clock;
   for (int i = 0; i < 200; ++i) {
-    clock.restart();  // asks
+    clock.restart();  // the next part is measured
     clock.begin();
     work(100'000);
     const PartClock::Time time = clock.end();

@@ -14,9 +14,9 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kMemory = size_t{16} << 20;  // beyond the caches that a core has for itself
+constexpr size_t kMemory = size_t{16} << 20;  // larger than the private caches of a core
 constexpr size_t kFile = size_t{8} << 20, kPiece = size_t{128} << 10;
-constexpr uint64_t kMostNs = 100'000'000;  // of writing to a slow disk
+constexpr uint64_t kMostNs = 100'000'000;  // time limit for writing to a slow disk
 
 double seconds_since(uint64_t begin) { return static_cast<double>(now_ns() - begin) * 1e-9; }
 
@@ -40,7 +40,7 @@ class Unnamed {
   int descriptor_;
 };
 
-// All of it; seconds a byte, or below 0 on failure.
+// Reads the whole file; returns seconds per byte, negative on failure.
 double read_all(int file, size_t size, std::vector<std::byte>& piece) {
   const uint64_t begin = now_ns();
   uint32_t sum = 0;
@@ -59,7 +59,7 @@ double read_all(int file, size_t size, std::vector<std::byte>& piece) {
 MemorySpeed probe_memory() {
   std::vector<std::byte> large(kMemory, std::byte{1}), piece(kPiece);
   MemorySpeed out;
-  // Waits for memory count as work of the thread, waits for a core do not.
+  // Waiting for memory counts as CPU time of the thread, waiting for a core does not.
   const auto seconds_since = [](uint64_t begin) {
     return static_cast<double>(thread_cpu_ns() - begin) * 1e-9;
   };

@@ -1,4 +1,4 @@
-// How fast this machine moves bytes: a few milliseconds of trying. One thread.
+// Measures how fast this machine moves bytes, in a few milliseconds. One thread.
 #pragma once
 #include <string>
 
@@ -6,18 +6,18 @@
 
 namespace headrace {
 
-// Seconds a byte.
+// Seconds per byte.
 struct MemorySpeed {
-  double read = 0, write = 0;  // of memory that is in no cache
+  double read = 0, write = 0;  // of uncached memory
 };
 MemorySpeed probe_memory();
 
 struct DiskSpeed {
-  double write = 0;      // until it is on the disk
-  double read = 0;       // what the system keeps in memory, with a checksum
-  double cold_read = 0;  // what it does not, if it can be made to forget
+  double write = 0;      // including the sync to disk
+  double read = 0;       // from the page cache, with a checksum
+  double cold_read = 0;  // from disk, if the page cache can be dropped
 };
-// In a file that is gone afterwards.
+// Uses a temporary file in `folder`.
 Result<DiskSpeed> probe_disk(const std::string& folder);
 
 }  // namespace headrace

@@ -1,30 +1,30 @@
-// Who works for a crew, and must not wait for it.
+// Which threads work for a crew, and therefore must not wait for it.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 namespace headrace {
 
-// Of a crew: no other ever has it.
+// A unique number for a crew.
 uint64_t next_crew_number();
 
-// This thread works for a crew as long as one of these lives: what is called meanwhile, functions of the
-// pipeline and signal handlers, is within it.
+// This thread works for a crew during the lifetime of a guard: functions of the pipeline and signal handlers
+// that are called in that time are within the crew.
 class ReentrancyGuard {
  public:
   struct Place {
     uint64_t crew;
-    const void* worker;  // which of its own; another thread, where a crew within it works
+    const void* worker;  // the worker of that crew; possibly of another thread, if crews are nested
   };
   using Crews = std::vector<Place>;
-  // `around`: those that wait for this one, as whoever began the thread works for them.
+  // `around`: crews that wait for this one, because the thread that started this thread works for them.
   explicit ReentrancyGuard(uint64_t crew, const Crews& around = {});
   ~ReentrancyGuard();
   ReentrancyGuard(const ReentrancyGuard&) = delete;
   ReentrancyGuard& operator=(const ReentrancyGuard&) = delete;
 
   static bool is_for(uint64_t crew) { return worker_of(crew) != nullptr; }
-  // Which of its workers this thread is, or works for; null: none.
+  // The worker of the crew that this thread is, or works for; null: none.
   static const void* worker_of(uint64_t crew);
   static const Crews& all();  // of this thread
 

@@ -16,7 +16,7 @@ bool is_slower(const SlowSample& a, const SlowSample& b) {
   return a.sample.read != b.sample.read ? a.sample.read < b.sample.read : a.sample.index < b.sample.index;
 }
 
-// The slowest of them, each sample once, slowest first.
+// Keeps the slowest samples, each once, slowest first.
 void keep_slowest(std::vector<SlowSample>& all) {
   std::ranges::sort(all, is_slower);
   std::vector<SlowSample> out;

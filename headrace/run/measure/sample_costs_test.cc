@@ -20,7 +20,7 @@ TEST(SampleCosts, WhatIsLeftOutCountsAsTheNextThatIsTaken) {
   EXPECT_EQ(costs.averaged(), 5u);
   costs.add(7 * kUs, 1 + costs.take_left_out(7 * kUs));
   EXPECT_EQ(count(costs, 7 * kUs), 6u);
-  costs.leave_out(4);  // until then they are like the last
+  costs.leave_out(4);  // counted like the last one for now
   EXPECT_EQ(count(costs, 7 * kUs), 10u);
   costs.add(20 * kUs, 1 + costs.take_left_out(20 * kUs));
   EXPECT_EQ(count(costs, 7 * kUs), 6u);
@@ -31,7 +31,7 @@ TEST(SampleCosts, WhatIsLeftOutCountsAsTheNextThatIsTaken) {
 TEST(SampleCosts, WhatMayBeAmongTheSlowestIsNotLeftOut) {
   SampleCosts costs;
   for (uint64_t i = 0; i < SampleCosts::kSlowest; ++i) {
-    EXPECT_TRUE(costs.may_be_slow(1, 1));  // not all places are taken
+    EXPECT_TRUE(costs.may_be_slow(1, 1));  // there are free places
     costs.keep({{0, i}, (10 + i) * kUs});
   }
   EXPECT_FALSE(costs.may_be_slow(10 * kUs, 1));
@@ -45,7 +45,7 @@ TEST(SampleCosts, NoPlaceIsKeptForWhatHasNoName) {
   EXPECT_FALSE(costs.may_be_slow(40 * kUs, 1));
 }
 
-// Of elements that take a microsecond most are left out, and all are counted.
+// Of elements that take a microsecond most are left out, but all are counted.
 TEST(SampleCosts, OfARunAddUpToItsSamples) {
   const auto plus_one = [](const Fields& s) -> Outputs {
     return {{"x", s["value"].apply("add", {{"value", 1}})}};

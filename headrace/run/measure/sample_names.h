@@ -1,4 +1,4 @@
-// Samples by number, and their words when somebody asks: reports and traces keep numbers.
+// Names of samples: reports and traces store numbers and look up names on demand.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -23,11 +23,11 @@ struct SampleRef {
 std::string name_of(const Source& source, uint64_t index);
 std::string name_of(const LeafPlan& leaf, const Position& at);
 
-// What the samples of a pipeline are called. Immutable once filled; keeps the sources alive.
+// The names of the samples of a pipeline. Immutable once filled; keeps the sources alive.
 class SampleNames {
  public:
   void add(const Level& level);
-  // As messages say it: "sample 17 of photos/cat/3.jpg".
+  // As in messages: "sample 17 of photos/cat/3.jpg".
   std::string of(const SampleRef& sample) const;
 
  private:

@@ -1,10 +1,10 @@
-// The two-level shuffle: the lots of the data (what lies together: Source::lot()) change places, then
-// the samples of every k of them that follow each other. Layout, part of the contract (tests/model/order.py
-// restates it):
+// The two-level shuffle: first the lots of the data (samples stored together: Source::lot()) are shuffled,
+// then the samples of every k consecutive lots. Layout, part of the contract (tests/model/order.py restates
+// it):
 //   place i of m has lot Permutation(seed, e, m)(i) in epoch e; places [g·k, (g + 1)·k) are group g; its n
-//   samples, one lot behind the other, are taken in the order of Permutation(s, e, n) with s = first 64 bits
+//   samples, one lot after the other, are taken in the order of Permutation(s, e, n) with s = first 64 bits
 //   of philox(key = seed, counter = (0xB10C, 0x5EED, g_lo, g_hi))
-// Where each lot has one sample, a permutation of all is what remains.
+// If each lot has one sample, this is a permutation of all samples.
 #include <algorithm>
 #include <memory>
 #include <mutex>
@@ -22,20 +22,19 @@ namespace headrace {
 namespace {
 
 constexpr uint32_t kGroups = 0xB10C, kSeed = 0x5EED;
-constexpr size_t kMostEpochs = 8;  // whose orders are kept: batches of two are made at once
+constexpr size_t kMostEpochs = 8;  // orders kept: batches of two epochs are made at once
 
-// Where lots begin among the positions of `order`, and the end.
+// The first position of each lot in `order`, and the end.
 struct Lots {
   std::vector<uint64_t> begins;
-  uint64_t most_blocks = 1;  // of one
+  uint64_t most_blocks = 1;  // maximum in one lot
 };
 
 bool is_file_each(const Source& source) {
   return source.num_files() >= source.size() && source.size() > 1 && source.lot(0).end == 1;
 }
 
-// REQUIRES: the leaves that it reaches have sources, whose samples `order` keeps in their order
-// (graph/in_order.h).
+// REQUIRES: the leaves of `order` have sources, and `order` keeps their samples in order (graph/in_order.h).
 Lots cut(const Order& order, uint64_t total, const std::vector<SourcePtr>& sources) {
   Lots out;
   const auto at = [&](uint64_t index) {
@@ -48,7 +47,7 @@ Lots cut(const Order& order, uint64_t total, const std::vector<SourcePtr>& sourc
     const Position first = at(begin);
     const Lot lot = sources[first.leaf]->lot(first.index);
     out.most_blocks = std::max(out.most_blocks, lot.blocks);
-    // Less of it where the leaf ends sooner.
+    // The lot is cut short if the leaf ends earlier.
     const auto is_in = [&](uint64_t count) {
       const Position last = at(begin + count - 1);
       return last.leaf == first.leaf && last.index == first.index + count - 1;
@@ -82,7 +81,7 @@ class BlockShuffleOrder final : public Order {
  private:
   struct Epoch {
     uint64_t epoch = 0;
-    std::vector<uint64_t> lot, ends;  // that stands at a place; samples up to there
+    std::vector<uint64_t> lot, ends;  // by place: its lot; the number of samples up to its end
   };
 
   std::shared_ptr<const Epoch> find(uint64_t number) const {  // REQUIRES: mutex_ is held
@@ -140,7 +139,7 @@ class BlockShuffleOrder final : public Order {
   uint64_t seed_, lots_;
   std::vector<uint64_t> begins_;  // of each lot, and the end
   mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const Epoch>> epochs_;  // asked for last at the end; guarded by mutex_
+  mutable std::vector<std::shared_ptr<const Epoch>> epochs_;  // last used at the end; guarded by mutex_
 };
 
 }  // namespace
@@ -152,7 +151,8 @@ std::unique_ptr<Order> Order::shuffle_blocks(std::unique_ptr<Order> child, uint6
       std::ranges::all_of(sources, [](const SourcePtr& source) { return !source || is_file_each(*source); });
   if (is_each_alone) return shuffle(std::move(child), seed, total);
   Lots lots = cut(*child, total, sources);
-  blocks = std::min<uint64_t>(blocks, std::max<size_t>(1, lots.begins.size() - 1));  // no more are mixed
+  blocks =
+      std::min<uint64_t>(blocks, std::max<size_t>(1, lots.begins.size() - 1));  // there are no more to mix
   kept_blocks = std::max(kept_blocks, saturating_mul(2 * blocks, lots.most_blocks));
   if (lots.begins.size() == total + 1) return shuffle(std::move(child), seed, total);
   return std::make_unique<BlockShuffleOrder>(std::move(child), seed, blocks, std::move(lots.begins));

@@ -1,5 +1,5 @@
-// Interleave as arithmetic: the order is cut into spans within which the same inputs take turns, so that a
-// position is found by a search and a division.
+// Interleave as arithmetic: the order is divided into spans within which the same inputs take turns, so that
+// a position is found by a search and a division.
 #include <algorithm>
 
 #include "headrace/core/saturate.h"
@@ -10,7 +10,7 @@ namespace {
 
 struct Turn {
   uint32_t child;
-  uint64_t first;  // of its elements
+  uint64_t first;  // its first element
 };
 
 // Rounds in which each of `turns` gives `block` elements.
@@ -20,7 +20,7 @@ struct Span {
   std::vector<Turn> turns;
 };
 
-// What happens to the slots, from the first element to the last. tests/model/stream.py says it one by one.
+// Simulates the slots from the first element to the last. tests/model/stream.py does so element by element.
 class Spans {
  public:
   Spans(std::vector<uint64_t> totals, uint64_t cycle, uint64_t block)
@@ -49,7 +49,7 @@ class Spans {
     spans_.push_back({position_, block, std::move(turns)});
     position_ = saturating_add(position_, elements);
   }
-  // As many rounds as all that are open can give in full; false when these never end.
+  // As many rounds as all open slots can give in full; false if they are endless.
   bool whole_rounds() {
     uint64_t rounds = kInfinite;
     std::vector<Turn> turns;

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// Positions that go to several children. Route::at(position) says to which one, and where in it.
+// Distributes positions to several children. Route::at(position) gives the child and the position in it.
 template <class Route> class RoutedOrder final : public Order {
  public:
   RoutedOrder(std::vector<std::unique_ptr<Order>> children, std::vector<uint64_t> totals,
@@ -36,7 +36,7 @@ template <class Route> class RoutedOrder final : public Order {
     return turn.source;
   }
 
-  // Those of one child go down together.
+  // Positions of one child are located together.
   void locate_block(std::span<Position> positions) const {
     if (positions.size() == 1) return children_[route(positions[0])]->locate(positions);
     std::array<uint32_t, kBlock> source;
@@ -67,7 +67,8 @@ uint64_t word64(const PhiloxBlock& block, size_t at) {
   return block[at] | static_cast<uint64_t>(block[at + 1]) << 32;
 }
 
-// Draws with replacement: each is an occurrence of its own, so that the same sample twice is augmented twice.
+// Sampling with replacement: each draw has its own occurrence number, so that repeated samples get different
+// augmentations.
 class SampleOrder final : public Order {
  public:
   SampleOrder(std::unique_ptr<Order> child, std::shared_ptr<const AliasTable> table, uint64_t seed)
@@ -91,8 +92,7 @@ class SampleOrder final : public Order {
   uint64_t seed_;
 };
 
-// Without replacement an epoch's order is a list, made when it is first asked for; those of the last epochs
-// are kept.
+// Without replacement an epoch's order is a list, made on first use; those of the last epochs are kept.
 class WeightedOrder final : public Order {
  public:
   WeightedOrder(std::unique_ptr<Order> child, const Draw& draw)

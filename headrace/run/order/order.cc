@@ -43,7 +43,8 @@ class RepeatOrder final : public Order {
   void locate(std::span<Position> positions) const override {
     uint64_t pass = 0;
     for (Position& p : positions) {
-      if (p.index - pass * total_ >= total_) pass = p.index / total_;  // neighbours are of one, mostly
+      if (p.index - pass * total_ >= total_)
+        pass = p.index / total_;  // neighbors are mostly in the same pass
       p.index -= pass * total_;
       p.epoch = epoch_of_pass(p.epoch, times_, pass);
     }
@@ -90,7 +91,7 @@ class ConcatenateOrder final : public Order {
     for (uint64_t t : totals) ends_.push_back(end = t == kInfinite ? kInfinite : end + t);
   }
   void locate(std::span<Position> positions) const override {
-    for (size_t i = 0; i < positions.size();) {  // runs of one branch go down together
+    for (size_t i = 0; i < positions.size();) {  // runs of one branch are located together
       const size_t branch = branch_of(positions[i].index);
       const uint64_t first = branch == 0 ? 0 : ends_[branch - 1];
       size_t end = i;

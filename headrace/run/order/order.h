@@ -1,6 +1,6 @@
-// Order is arithmetic: which element of which leaf stands at a position, after shuffle, shard, repeat, take,
-// skip and concatenate. No data moves and no memory grows with the dataset, but with its blocks. Immutable;
-// all methods may be called from several threads.
+// Order is arithmetic: which element of which leaf is at a position, after shuffle, shard, repeat, take, skip
+// and concatenate. No data moves, and memory does not grow with the number of samples (only with blocks).
+// Immutable; all methods may be called from several threads.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,9 +12,9 @@
 
 namespace headrace {
 
-// Where a position stands at one on_error("replace") on its way down: set by `locate` when somebody asks.
+// A position at an on_error("replace") within the order: set by `locate` on request.
 struct Mark {
-  uint32_t ordinal = 0;  // of the mark asked for
+  uint32_t ordinal = 0;  // of the requested mark
   uint64_t index = 0, epoch = 0;
 };
 
@@ -28,7 +28,7 @@ struct Position {
   Mark* mark = nullptr;
 };
 
-// The indices, from `first` on, each at its place of the permutation.
+// Replaces each index from `first` on by its place in the permutation.
 void permute_indices(const Permutation& permute, uint64_t first, std::span<Position> positions);
 
 // The index verbs of one level over its leaves.
@@ -39,21 +39,21 @@ class Order {
 
   static std::unique_ptr<Order> leaf(uint32_t ordinal);
   static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total);
-  // The same of what lies together, and within every `blocks` of them that come one after the other:
-  // block_shuffle.cc. Looks at all `sources`, those of the leaves, and holds a number for each lot.
-  // `kept_blocks` becomes no less than one jumps between.
+  // Shuffles lots, and samples within every `blocks` consecutive lots: block_shuffle.cc. Examines all
+  // `sources` of the leaves, and stores a number for each lot. Raises `kept_blocks` to the number of blocks
+  // that the order jumps between.
   static std::unique_ptr<Order> shuffle_blocks(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks,
                                                uint64_t total, const std::vector<SourcePtr>& sources,
                                                uint64_t& kept_blocks);
   static std::unique_ptr<Order> repeat(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total);
   static std::unique_ptr<Order> skip(std::unique_ptr<Order> child, uint64_t count);
-  // Nothing but a place to stop at: fills in Position::mark.
+  // Only fills in Position::mark.
   static std::unique_ptr<Order> mark(std::unique_ptr<Order> child, uint32_t ordinal);
   static std::unique_ptr<Order> interleave(std::vector<std::unique_ptr<Order>> children,
                                            std::vector<uint64_t> totals, uint64_t cycle, uint64_t block);
   static std::unique_ptr<Order> concatenate(std::vector<std::unique_ptr<Order>> children,
                                             std::vector<uint64_t> totals);
-  // With MixStop::cycle, what began again is in another epoch: `totals` say when.
+  // With MixStop::cycle, a dataset that begins again is in the next epoch, according to `totals`.
   static std::unique_ptr<Order> mix(std::vector<std::unique_ptr<Order>> children,
                                     std::vector<uint64_t> totals, const Mix& mix);
   static std::unique_ptr<Order> choose(std::vector<std::unique_ptr<Order>> children,
@@ -62,7 +62,7 @@ class Order {
   static std::unique_ptr<Order> sort(std::unique_ptr<Order> child, const SortBy& sort);
 };
 
-// The epoch that reaches what stands below a repeat: iteration e, pass p.
+// The epoch below a repeat: iteration e, pass p.
 inline uint64_t epoch_of_pass(uint64_t epoch, uint64_t times, uint64_t pass) {
   return (times == 0 ? epoch << 32 : epoch * times) + pass;
 }

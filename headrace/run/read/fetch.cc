@@ -9,16 +9,14 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kMostRefused = 256;  // blocks that are known to find no room
-constexpr uint64_t kLittle =
-    256 << 10;                      // bytes: taken from the budget before it is known that they are there
-constexpr size_t kOpenFiles = 256;  // of sources with fewer files than samples
-constexpr size_t kReadPiece = size_t{8} << 20;  // read between two looks at the flag: some 10 ms of a disk
-constexpr int kMostDropped = 8;                 // blocks, for one that is larger than they are
-constexpr uint64_t kAskEach = 32;               // so many looks at what is in memory, whether it still is
+constexpr size_t kMostRefused = 256;     // remembered blocks that did not fit the budget
+constexpr uint64_t kLittle = 256 << 10;  // bytes: reads up to this size do not check the file size first
+constexpr size_t kOpenFiles = 256;       // of sources with fewer files than samples
+constexpr size_t kReadPiece = size_t{8} << 20;  // read between two checks of the flag: some 10 ms of a disk
+constexpr int kMostDropped = 8;                 // blocks dropped to make room for a larger one
+constexpr uint64_t kAskEach = 32;  // one in this many accesses checks whether pages are still cached
 
-// One file per sample or more: its descriptor is not worth keeping, nor is its block, unless samples share
-// one.
+// At least one file per sample: descriptors are not worth keeping, nor are blocks, unless samples share them.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
 bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fetcher::shares_blocks(source); }
 
@@ -26,11 +24,11 @@ bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fet
 
 Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& counters,
                                 std::vector<Mapped>* seen) {
-  // A source without files answers each time it is asked: a user's __getitem__ may draw.
+  // A source without files may give another result each time: a user's __getitem__ may draw random numbers.
   const bool keep = source.resident() || (source.num_files() > 0 && keeps_blocks(source));
   if (!keep) return open(source, block, counters, nullptr);
   const std::pair<const Source*, uint64_t> key(&source, block);
-  struct Opened {  // whatever ends it
+  struct Opened {  // runs on every exit
     Fetcher& fetcher;
     const std::pair<const Source*, uint64_t>& key;
     ~Opened() {
@@ -43,8 +41,8 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
   };
   {
     std::unique_lock lock(mutex_);
-    // A block of many rows is wanted by several at once where they lie in order. Whoever waits does so for
-    // one who waits for nobody.
+    // Several threads need a block of many rows at once if they read in order. A thread waits only for one
+    // that does not wait itself.
     while (true) {
       if (BlockPtr kept = find_kept(source, block, seen)) return kept;
       if (std::ranges::find(opening_, key) == opening_.end()) break;
@@ -79,7 +77,7 @@ BufferPtr Fetcher::copy(std::span<const std::byte> bytes) {
   return made;
 }
 
-// Bytes that count in the budget as long as this lives.
+// Charges bytes to the budget during its lifetime.
 class Fetcher::Charge {
  public:
   explicit Charge(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
@@ -88,7 +86,7 @@ class Fetcher::Charge {
   }
   Charge(Charge&& other) noexcept : pool_(std::move(other.pool_)), bytes_(std::exchange(other.bytes_, 0)) {}
   Charge& operator=(Charge&&) = delete;
-  // So many from now on. False, and nothing changes, when there is no room for more.
+  // Changes the number of bytes. False, without a change, when there is no room.
   bool set(size_t bytes) {
     if (bytes > bytes_ && !pool_->charge(bytes - bytes_, Use::encoded)) return false;
     if (bytes < bytes_) pool_->uncharge(bytes_ - bytes, Use::encoded);
@@ -109,11 +107,11 @@ size_t Fetcher::refused_bytes(const Source& source, uint64_t block) {
 
 void Fetcher::note_refused(const Source& source, uint64_t block, size_t bytes) {
   std::lock_guard lock(mutex_);
-  if (refused_.size() >= kMostRefused) refused_.clear();  // they are made once more
+  if (refused_.size() >= kMostRefused) refused_.clear();  // they will be made once more
   refused_[{&source, block}] = bytes;
 }
 
-// The block with what it holds beside the buffers it was given on the budget, for as long as it lives.
+// The block, with the memory it holds beyond its buffers charged to the budget during its lifetime.
 Result<BlockPtr> Fetcher::charged(const Source& source, uint64_t number, BlockPtr block, Charge charge) {
   const size_t size = block->held_bytes();
   if (!charge.set(size)) {
@@ -142,7 +140,7 @@ Result<Source::Made> Fetcher::made(const Source& source, std::span<const uint64_
   counters.io_ns.add(now_ns() - begin);
   counters.io_reads.add(out.rows);
   counters.io_bytes.add(out.block->held_bytes());
-  // Who is refused several may find room for one of them.
+  // If several samples do not fit, try one of them.
   if (out.rows > 1 && !charge.set(out.block->held_bytes())) return made(source, indices.first(1), counters);
   HEADRACE_ASSIGN(out.block, charged(source, indices[0], std::move(out.block), std::move(charge)));
   return out;
@@ -188,23 +186,23 @@ Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t o
   return shared;
 }
 
-// The map in which an extent of kMappable's lengths is to be looked at, now; null where to read it is better.
+// The map to access an extent of kMappable's lengths; null if reading it is better.
 std::shared_ptr<const FileMap> Fetcher::map_of_large(const std::shared_ptr<OpenFile>& file,
                                                      const Extent& extent) {
   std::shared_ptr<const FileMap> map = maps_.of(file);
   if (!map || !map->covers(extent.offset, extent.length)) return nullptr;
   const bool is_touched = map->is_touched(extent.offset, extent.length);
-  // What is on disk is read: so the kernel sees in which order, and reads ahead.
+  // Data not in the page cache is read: so the kernel sees the order and reads ahead.
   const bool asks = !is_touched || looks_.fetch_add(1, std::memory_order_relaxed) % kAskEach == 0;
   if (asks && !file->is_cached(extent.offset + extent.length / 2)) {
-    if (is_touched) map->drop_pages();  // the kernel wanted the memory
+    if (is_touched) map->drop_pages();  // the kernel has evicted pages
     return nullptr;
   }
   if (!is_touched) map->touch(extent.offset, extent.length);
   return map;
 }
 
-// The bytes in a map, or null where to read them is better.
+// The bytes in a map, or null if reading them is better.
 Result<BufferPtr> Fetcher::look(const std::shared_ptr<OpenFile>& file, const Extent& extent,
                                 std::vector<Mapped>& seen) {
   if (!extent.mappable || !kMappable.has(extent.length)) return BufferPtr();
@@ -230,7 +228,7 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
       return looked;
     }
   }
-  // Little that ends beyond the file is told by the read itself, which saves a look at the file for each
+  // For small extents the read itself detects the end of the file, which saves querying its size for each
   // record.
   const bool little = extent.length <= kLittle && extent.offset != kAtEnd;
   uint64_t size = 0, offset = extent.offset;
@@ -239,9 +237,9 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
     offset = extent.begin_in(size);
   }
   if (!little && (offset > size || (extent.length != kToEnd && extent.length > size - offset)))
-    return corrupt("wanted " + std::to_string(extent.length) + " bytes " +
+    return corrupt("expected " + std::to_string(extent.length) + " bytes " +
                    (extent.offset == kAtEnd ? "at the end" : "at " + std::to_string(offset)) +
-                   ", the file has " + std::to_string(size));
+                   ", but the file has " + std::to_string(size));
   const uint64_t length = extent.length == kToEnd ? size - offset : extent.length;
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer) return over_budget(length, *pool_, "sample");

@@ -1,4 +1,4 @@
-// Which blocks a Fetcher keeps for those that want them again.
+// The block cache of a Fetcher.
 #include <algorithm>
 
 #include "headrace/run/read/fetch.h"
@@ -6,9 +6,9 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kMostKept = 256;  // blocks, where many sources take turns: the last of each
+constexpr size_t kMostKept = 256;  // blocks, when alternating between many sources: the last of each
 constexpr size_t kMostLookedThrough = 64, kMostKnown = 4096;
-constexpr size_t kBesideKept = 704;  // bytes, about, to know of a block that is kept
+constexpr size_t kBesideKept = 704;  // bytes of overhead for a cached block, approximately
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void Fetcher::note_dropped(const Kept& one) {
   dropped_.emplace(one.source, one.block);
 }
 
-// The oldest that is not the last of its source. With `is_wanted`, somebody will miss it.
+// Drops the oldest block that is not the last of its source. `is_wanted`: it may be needed again.
 void Fetcher::drop_one_kept(bool is_wanted) {
   for (size_t left = kept_.size(); left > 0; --left) {
     const KeptAt oldest = std::prev(kept_.end());
@@ -70,7 +70,8 @@ void Fetcher::drop_one_kept(bool is_wanted) {
       if (is_wanted) note_dropped(*oldest);
       return drop_kept(oldest);
     }
-    kept_.splice(kept_.begin(), kept_, oldest);  // it stays: nobody comes upon it again and again
+    kept_.splice(kept_.begin(), kept_,
+                 oldest);  // it stays, and moves to the front so that the search does not find it again
   }
   if (kept_.size() > std::max(keeps_, kMostKept)) drop_kept(std::prev(kept_.end()));
 }

@@ -1,5 +1,5 @@
-// How a Fetcher brings many samples at once: neighbours by one read, small ones copied out of maps, and large
-// ones that stay there.
+// How a Fetcher reads many samples at once: neighbors with one read, small ones copied out of maps, large
+// ones left in maps.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -11,19 +11,19 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kAhead = 8;            // extents whose bytes the processor may fetch meanwhile
-constexpr size_t kAlign = 64;           // where a read begins, as if it had a buffer of its own
-constexpr uint64_t kFewBytes = 256;     // that a sample which lies in several extents may have
-constexpr uint64_t kMostBetween = 512;  // bytes between neighbours: cheaper to read than to leave out
+constexpr size_t kAhead = 8;            // extents to prefetch into the CPU cache
+constexpr size_t kAlign = 64;           // alignment of each read, as in a buffer of its own
+constexpr uint64_t kFewBytes = 256;     // maximum bytes of a sample that is in several extents
+constexpr uint64_t kMostBetween = 512;  // gap between neighbors that is cheaper to read than to skip
 
-// What one read brings, and where it goes.
+// One read and its destination.
 struct Stretch {
   Extent extent;
   size_t at = 0;
 };
 
-// Samples that lie one after the other, or in the same place, become one stretch; those go one after the
-// other, too. at[i]: where extents[i] then begins.
+// Samples that are adjacent, or at the same place, become one stretch; stretches are laid out one after the
+// other. at[i]: where extents[i] then begins.
 std::vector<Stretch> stretches_of(std::span<const Extent> extents, std::vector<size_t>& at) {
   std::vector<Stretch> out;
   at.reserve(extents.size());
@@ -44,7 +44,7 @@ std::vector<Stretch> stretches_of(std::span<const Extent> extents, std::vector<s
 
 }  // namespace
 
-// What is copied out of maps: a tenth of the cost of a read, if it is short and its pages are in memory.
+// Copies out of maps: a tenth of the cost of a read, if extents are short and their pages are in memory.
 class Fetcher::Copies {
  public:
   explicit Copies(Maps& maps) : maps_(maps) {}
@@ -54,12 +54,12 @@ class Fetcher::Copies {
     map_ = maps_.beside(file);
     if (map_) held_.push_back(map_);
   }
-  // So that the first bytes of one that comes soon are there.
+  // Prefetches the first bytes of an extent that is needed soon.
   void expect(const Extent& extent) const {
     if (map_ && map_->covers(extent.offset, extent.length))
       __builtin_prefetch(map_->bytes(extent.offset, 1).data());
   }
-  // None where they are to be read.
+  // Empty if the bytes should be read instead.
   std::span<const std::byte> look(const Extent& extent) {
     if (!map_ || extent.length > kMostCopied || !map_->covers(extent.offset, extent.length)) return {};
     if (!map_->is_touched(extent.offset, extent.length)) {
@@ -70,9 +70,9 @@ class Fetcher::Copies {
     note(bytes);
     return bytes;
   }
-  // That these of some map were looked at.
+  // Notes that these bytes of a map were used.
   void note(std::span<const std::byte> bytes) { ones_.add(bytes); }
-  // False where it is to be read.
+  // False if it should be read instead.
   bool copy(const Extent& extent, std::byte* to) {
     const auto bytes = look(extent);
     if (bytes.empty()) return false;
@@ -82,11 +82,11 @@ class Fetcher::Copies {
   bool are_intact() const { return ones_.are_intact(); }
 
  private:
-  // Neighbours that are read together, with what lies between them.
+  // Neighbors that are read together, including the gaps.
   static constexpr uint64_t kMostCopied = 128 << 10;
-  static constexpr uint64_t kPage = 4096;  // or a part of one
+  static constexpr uint64_t kPage = 4096;  // a page, or a part of a larger one
   static constexpr uint64_t kAskedFor =
-      4 * kPage;  // by one of them: what is cached, mostly is with its neighbours
+      4 * kPage;  // one check covers these: neighboring pages are mostly cached too
 
   bool is_cached(const Extent& extent) const {
     const uint64_t last = extent.offset + extent.length - 1;
@@ -118,7 +118,7 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
     if (!opened || extent.file != ordinal) {
       HEADRACE_ASSIGN(opened, file(source, extent.file));
       ordinal = extent.file;
-      // Of many files most would be closed again before their map is of use.
+      // With many files most would be closed again before their map is useful.
       if (maps && source.num_files() <= Maps::kMostFiles) out_of_maps.open(opened);
     }
     if (i + kAhead < stretches.size() && stretches[i + kAhead].extent.file == ordinal)
@@ -129,7 +129,7 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
     }
     HEADRACE_TRY(read_into(*opened, extent.offset, {buffer->mutable_data() + to, extent.length}, counters));
   }
-  // A file became shorter meanwhile: what is wrong with it is for reads to say.
+  // A file was truncated in the meantime: read instead, for the error message.
   if (!out_of_maps.are_intact()) return together(source, indices, extents, false, counters);
   counters.io_reads.add(copies);
   counters.io_bytes.add(copied);
@@ -137,8 +137,8 @@ Result<BlockPtr> Fetcher::together(const Source& source, std::span<const uint64_
   return source.together({indices.begin(), indices.end()}, std::move(at), std::move(buffer));
 }
 
-// What of mapped files a batch keeps: of its small samples copies, and of large ones, where they may stay,
-// the map itself, lent once for all of them.
+// The bytes of mapped files that a batch keeps: copies of small samples, and for large ones, if they may
+// stay, the map itself, with one shared buffer for all of them.
 class Fetcher::MappedOnes final : public MappedBytes {
  public:
   MappedOnes(Fetcher& fetcher, const Source& source, std::span<const Extent> extents, Large large)
@@ -168,9 +168,9 @@ class Fetcher::MappedOnes final : public MappedBytes {
   uint64_t bytes() const { return bytes_kept() + stayed_; }
 
  private:
-  static constexpr size_t kPiece = 16 << 10, kMostPiece = 64 << 10;  // bytes of memory taken at once
+  static constexpr size_t kPiece = 16 << 10, kMostPiece = 64 << 10;  // bytes allocated at once
   MutableBufferPtr take(size_t at_least) override {
-    const size_t left = most_ - std::min(most_, bytes_kept());  // no more than is still to come
+    const size_t left = most_ - std::min(most_, bytes_kept());  // at most what remains
     auto made = fetcher_.pool_->take(std::max<size_t>(at_least, std::min(piece_, left)), Use::encoded);
     if (made) piece_ = std::min(2 * piece_, kMostPiece);
     return made ? made : fetcher_.pool_->take(at_least, Use::encoded);
@@ -178,8 +178,8 @@ class Fetcher::MappedOnes final : public MappedBytes {
 
   struct Lent {
     std::shared_ptr<const FileMap> map;
-    uint64_t size = 0;  // of what was still to come of its file
-    BufferPtr buffer;   // once somebody stays
+    uint64_t size = 0;  // of what remained of its file
+    BufferPtr buffer;   // set once a value stays in it
   };
   std::span<const std::byte> look_at_large(const Extent& extent) {
     std::shared_ptr<const FileMap> map = fetcher_.map_of_large(opened_, extent);
@@ -211,7 +211,7 @@ class Fetcher::MappedOnes final : public MappedBytes {
   uint64_t ordinal_ = 0;
   Copies copies_;
   size_t piece_ = kPiece;
-  uint64_t most_ = 0, stayed_ = 0, looks_ = 0;  // most_: that is kept
+  uint64_t most_ = 0, stayed_ = 0, looks_ = 0;  // most_: maximum bytes kept
   std::map<uint64_t, uint64_t> large_left_;     // bytes of each file
   std::vector<Lent> lent_;
 };
@@ -225,9 +225,9 @@ std::optional<size_t> Fetcher::put_mapped(const Source& source, std::span<const 
   const size_t put = source.put_mapped(indices, mapped, to);
   if (!mapped.are_intact()) return std::nullopt;
   if (put == 0) return 0;
-  // Columns of a row, and records of a page, are looked at one by one.
+  // Columns of a row, and records of a page, are accessed one by one.
   counters.io_reads.add(std::min<uint64_t>(mapped.looks(), put));
-  uint64_t bytes = mapped.bytes();  // pages of them are looked at again and again
+  uint64_t bytes = mapped.bytes();  // the same pages are accessed repeatedly
   for (const FieldPlace& field : to)
     if (field.values) bytes += field.spec->size_bytes() * put;
   counters.io_bytes.add(bytes);

@@ -6,11 +6,10 @@
 namespace headrace {
 namespace {
 
-// Bytes that came into memory until maps are given up. Pages of a file that is cached are nobody's memory
-// alone and go when others want it, but they count in what a process is seen to use: so a small share of the
-// budget.
+// Bytes brought into memory until maps are replaced. Pages of the page cache are shared and evictable, but
+// count in the reported memory of the process: so a small share of the budget.
 constexpr uint64_t kLeastInMemory = uint64_t{32} << 20, kMostInMemory = uint64_t{2} << 30, kShare = 8;
-constexpr size_t kRounds = 4;  // of maps, after which what is still held is given back
+constexpr size_t kRounds = 4;  // of maps, after which pages that are still held are dropped
 
 }  // namespace
 
@@ -40,7 +39,7 @@ std::shared_ptr<const FileMap> Maps::of(const std::shared_ptr<OpenFile>& file) {
     if (at == round_.end()) at = round_.insert(at, {file, file->map()});
     map = at->map;
   }
-  // Whoever still holds bytes of these holds few of them, or for long.
+  // Bytes of these that are still in use are few, or are held for a long time.
   for (const auto& old : oldest)
     if (const auto held = old.lock()) held->drop_pages();
   return map;
@@ -50,7 +49,7 @@ std::shared_ptr<const FileMap> Maps::beside(const std::shared_ptr<OpenFile>& fil
   std::lock_guard lock(mutex_);
   auto at = std::ranges::find(round_, file, &One::file);
   if (at == round_.end()) {
-    // Of files that nobody has open any more.
+    // Remove those of files that are not open any more.
     if (round_.size() == kMostFiles)
       std::erase_if(round_, [](const One& one) { return one.file.use_count() == 1; });
     if (round_.size() == kMostFiles || in_memory() >= most_in_memory_) return nullptr;

@@ -19,7 +19,7 @@ class Estimate {
   Estimate(const ElementSizes& sizes, const Settings& settings, double most_of_blocks)
       : sizes_(sizes), settings_(settings), most_of_blocks_(most_of_blocks) {}
 
-  // `count` elements of a node, each ready elements wide.
+  // `count` elements of a node.
   void add(std::string what, const Node& node, double count, bool in_budget = true, std::string more = "") {
     const auto found = sizes_.find(&node);
     Held held{std::move(what), std::nullopt, "", in_budget};
@@ -35,14 +35,14 @@ class Estimate {
     out.push_back(std::move(held));
   }
 
-  // What verbs keep by themselves.
+  // Elements and blocks that verbs hold themselves.
   void add_kept(const Node& node) {
     const Node* below = node.inputs.empty() ? nullptr : node.input().get();
     const auto most = [&](uint64_t count) {
       return static_cast<double>(below && below->size ? std::min(*below->size, count) : count);
     };
     const auto* shuffle = node.as<Shuffle>();
-    if (shuffle && shuffle->window > 0) add("window of shuffle", *below, most(shuffle->window));
+    if (shuffle && shuffle->window > 0) add("shuffle window", *below, most(shuffle->window));
     const bool jumps =
         (shuffle && shuffle->window == 0 && shuffle->blocks == 0) || node.as<Draw>() || node.as<SortBy>();
     if (jumps && node.indexed) add_blocks(*below);
@@ -58,12 +58,12 @@ class Estimate {
   std::vector<Held> out;
 
  private:
-  // Of all reads below an order that jumps between their blocks.
+  // Blocks of all reads below an order that jumps between them.
   void add_blocks(const Node& below) {
     each_node(below, [&](const Node& node) {
       const auto* read = node.as<Read>();
       if (!read || !Fetcher::shares_blocks(*read->source) || lie_alone(*read->source)) return;
-      add("blocks of samples that are kept", node, static_cast<double>(read->source->size()), true,
+      add("cached blocks of samples", node, static_cast<double>(read->source->size()), true,
           ", at most half of the budget");
       if (auto& bytes = out.back().bytes) bytes = std::min(*bytes, most_of_blocks_);
     });
@@ -71,11 +71,11 @@ class Estimate {
 
   void add_cache(const Cache& cache, const Node& node) {
     const double elements = node.size && *node.size != kInfinite ? static_cast<double>(*node.size) : 0;
-    if (!cache.path.empty()) return add("cache in files, on disk", node, elements, false);
-    if (cache.memory && cache.memory->given())  // by the run, of its budget
-      return out.push_back({"cache, found to pay", static_cast<double>(cache.max_memory), "", true});
+    if (!cache.path.empty()) return add("cache on disk", node, elements, false);
+    if (cache.memory && cache.memory->given())  // by the run, from its budget
+      return out.push_back({"cache, added automatically", static_cast<double>(cache.max_memory), "", true});
     const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
-    add("cache, beside the budget", node, elements, false,
+    add("cache, outside the budget", node, elements, false,
         ", at most " + byte_size_text(static_cast<double>(most)));
   }
 
@@ -84,7 +84,7 @@ class Estimate {
   const double most_of_blocks_;  // bytes
 };
 
-// The nodes that levels were made of: random access above and none on top, in the order of their stages.
+// The nodes that levels were made from: the topmost ones with random access, in the order of their stages.
 void find_levels(const Node& node, std::vector<const Node*>& out) {
   if (node.indexed) return out.push_back(&node);
   for (const NodePtr& input : node.inputs) find_levels(*input, out);
@@ -101,13 +101,11 @@ double samples_of(const Node& node) {
 void add_level(const Node& level, const LevelBody& body, bool is_last, const Settings& settings,
                Estimate& estimate) {
   const auto tickets = static_cast<double>(settings.ready * std::max(body.block(), body.most_rows_of_item()));
-  estimate.add(is_last ? "elements under way and ready" : "elements before they are regrouped", level,
-               tickets);
+  estimate.add(is_last ? "elements in progress and ready" : "elements before regrouping", level, tickets);
   each_node(level, [&](const Node& node) {
     const auto* read = node.as<Read>();
     if (!read || read->source->resident()) return;
-    estimate.add("bytes that are read ahead", node, tickets * samples_of(level), true,
-                 ", at most half of the budget");
+    estimate.add("bytes read ahead", node, tickets * samples_of(level), true, ", at most half of the budget");
   });
 }
 
@@ -126,12 +124,12 @@ std::vector<Held> memory_estimate(const Node& plan, const ElementSizes& sizes,
     if (body && number < levels.size())
       add_level(*levels[number++], *body, is_last && plan.indexed, settings, estimate);
     if (is_last && !plan.indexed)
-      estimate.add("elements under way and ready", plan, static_cast<double>(settings.ready));
+      estimate.add("elements in progress and ready", plan, static_cast<double>(settings.ready));
   }
   each_node(plan, [&](const Node& node) { estimate.add_kept(node); });
   const std::string workers = std::to_string(settings.workers);
   estimate.out.push_back(
-      {"scratch of the workers",
+      {"scratch memory of workers",
        scratch ? std::optional(*scratch * static_cast<double>(settings.workers)) : std::nullopt,
        workers + " of " + (scratch ? byte_size_text(*scratch) : "unknown size")});
   return std::move(estimate.out);
@@ -153,8 +151,8 @@ std::string memory_text(const std::vector<Held>& held, size_t budget) {
                     " of a budget of " + byte_size_text(limit) + "\n" + lines;
   if (sum > limit)
     out +=
-        "    this does not fit: fewer elements will be under way, and what has to be there at once and has "
-        "no room is an error\n";
+        "    this does not fit: fewer elements will be in progress, and the run fails if what it needs at "
+        "once does not fit\n";
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What a run will hold in memory, estimated before it begins: for people who read explain().
+// Estimates, before a run begins, what it will hold in memory: for explain().
 #pragma once
 #include <optional>
 #include <string>
@@ -12,19 +12,18 @@ namespace headrace {
 class Stage;
 
 struct Held {
-  std::string what;             // "elements under way and ready"
-  std::optional<double> bytes;  // nothing where no size is known
+  std::string what;             // "elements in progress and ready"
+  std::optional<double> bytes;  // empty where the size is unknown
   std::string how;              // "3 of 9.6 MB"
-  bool in_budget = true;        // caches have memory of their own
+  bool in_budget = true;        // false for caches with memory of their own
 };
 
-// `plan` as it runs, `stages` those it was lowered to; `scratch`: bytes of one worker, where they were
-// measured.
+// `plan` as it runs, with the `stages` it was lowered to; `scratch`: bytes of one worker, if measured.
 std::vector<Held> memory_estimate(const Node& plan, const ElementSizes& sizes,
                                   const std::vector<Stage*>& stages, const Settings& settings,
                                   std::optional<double> scratch, size_t budget);
 
-// A line for each, and their sum beside the budget.
+// A line for each, and their sum compared with the budget.
 std::string memory_text(const std::vector<Held>& held, size_t budget);
 
 }  // namespace headrace

@@ -10,12 +10,12 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kReading = "reading";  // beside operators
+constexpr std::string_view kReading = "reading";  // a row in the table of operators
 
 struct Sum {
   uint64_t calls = 0, timed_calls = 0, timed_ns = 0, bytes = 0;
-  std::map<std::string_view, uint64_t> decoders;  // images each took
-  // CPU time of all calls from those that were timed.
+  std::map<std::string_view, uint64_t> decoders;  // images per decoder
+  // CPU time of all calls, extrapolated from the timed ones.
   double cpu_s() const {
     return timed_calls == 0
                ? 0
@@ -34,51 +34,51 @@ std::string plural(double count, std::string_view noun) {
   return number("%.0f ", count) + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-// In words, for people; `slowest` is the operator that takes most CPU time, or reading.
+// The limit as text; `slowest` is the operator that takes most CPU time, or reading.
 std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) {
   const std::string most = slowest.empty() ? "the engine" : slowest;
   switch (limit) {
     case Limit::consumer:
       return g.wait_share() < 0.05 ? "the consumer: it hardly ever waits for data"
                                    : "the consumer: it works " + number("%.0f", 100 * (1 - g.wait_share())) +
-                                         " % of the time, and nothing else is full";
+                                         " % of the time, and nothing else is fully used";
     case Limit::cpu:
       return std::string("CPU: the ") + (slowest == kReading ? "readers" : "workers") +
-             " are busy, most of it in " + most;
+             " are busy, most of the time in " + most;
     case Limit::python:
-      return "Python: one thread at a time holds the interpreter's lock, most of it in " + most +
-             (slowest == kReading ? "; what items do would use all cores in a map(..., python=\"processes\")"
+      return "Python: one thread at a time holds the GIL, most of the time in " + most +
+             (slowest == kReading ? "; the same work in a map(..., python=\"processes\") would use all cores"
                                   : "; python=\"processes\" would use all cores");
     case Limit::functions:
       return "functions that wait: " + number("%.0f", g.workers_occupied()) + " of " +
-             std::to_string(g.settings.workers) + " workers are in them, and cores are idle";
+             std::to_string(g.settings.workers) + " workers are in them while cores are idle";
     case Limit::workers:
       return "the number of workers: " + std::to_string(g.settings.workers) +
-             (g.settings.workers == 1 ? " is" : " are") + " busy, and cores are idle";
+             (g.settings.workers == 1 ? " is" : " are") + " busy while cores are idle";
     case Limit::readers:
       return "the number of reads in flight (io=): " + std::to_string(g.settings.io) +
-             (g.settings.io == 1 ? " reader is" : " readers are") + " busy, and cores are idle";
+             (g.settings.io == 1 ? " reader is" : " readers are") + " busy while cores are idle";
     case Limit::store_latency:
-      return "storage, its latency: all " + std::to_string(g.settings.io) +
-             " reads in flight wait for it; more of them may help";
+      return "storage latency: all " + std::to_string(g.settings.io) +
+             " reads in flight wait for storage; more of them may help";
     case Limit::store_bandwidth:
-      return "storage, its bandwidth: " + number("%.0f", static_cast<double>(g.bytes) / g.seconds * 1e-6) +
-             " MB/s, and more reads in flight bring no more";
-    case Limit::memory: return "the memory budget: work is held back for want of memory";
+      return "storage bandwidth: " + number("%.0f", static_cast<double>(g.bytes) / g.seconds * 1e-6) +
+             " MB/s, and more reads in flight are not faster";
+    case Limit::memory: return "the memory budget: work is held back for lack of memory";
     case Limit::cores:
-      return "other programs hold the cores: there was work for " +
-             number("%.2f", g.busy + g.reading_cpu + g.lacked + g.reading_lacked) + " s and a core for " +
-             number("%.2f", g.busy + g.reading_cpu) + " s of them";
+      return "other programs use the cores: there was work for " +
+             number("%.2f", g.busy + g.reading_cpu + g.lacked + g.reading_lacked) +
+             " s, but a core for only " + number("%.2f", g.busy + g.reading_cpu) + " s";
     case Limit::caller:
-      return "the caller's thread: with workers=0 it does all there is to do, most of it in " + most;
+      return "the caller's thread: with workers=0 it does all the work, most of the time in " + most;
     case Limit::unknown: break;
   }
-  return "neither CPU nor storage is full: more elements under way (ready=) may help";
+  return "neither CPU nor storage is fully used: more elements in flight (ready=) may help";
 }
 
-// What is full after a change, in a sentence with its factor.
+// The effect of a change in a sentence: its factor and the next limit.
 std::string what_if_text(const WhatIf& what) {
-  if (!std::isfinite(what.speedup)) return what.change + ": nothing would hold it back";
+  if (!std::isfinite(what.speedup)) return what.change + ": nothing else would limit the run";
   std::string out = what.change + number(": %.2gx", what.speedup);
   if (what.speedup >= 10) out = what.change + number(": %.0fx", what.speedup);
   return out + ", then limited by: " + std::string(limit_name(what.then));
@@ -90,13 +90,13 @@ double real(const Value& v, std::string_view key) {
   return f && f->integer() ? static_cast<double>(*f->integer()) : 0;
 }
 
-// What took the memory when most was taken, by use.
+// The peak memory of each use.
 std::string most_memory_text(const Value& memory) {
   std::string out;
   for (size_t i = 0; i < kUses; ++i) {
     const std::string use(use_name(static_cast<Use>(i)));
     const double bytes = real(memory, "peak_" + use);
-    if (bytes > 0) out += (out.empty() ? "  at most: " : ", ") + use + " " + byte_size_text(bytes);
+    if (bytes > 0) out += (out.empty() ? "  peak by use: " : ", ") + use + " " + byte_size_text(bytes);
   }
   return out.empty() ? "" : out + "\n";
 }
@@ -106,7 +106,7 @@ std::string settings_text(const Value& r) {
   for (const auto& [name, value] : *r.find("settings")->object())
     out += " " + name + "=" + std::to_string(*value.integer());
   if (const Value* decisions = r.find("decisions"); decisions && !decisions->list()->empty())
-    out += " (" + plural(static_cast<double>(decisions->list()->size()), "decision") + " of the tuner)";
+    out += " (" + plural(static_cast<double>(decisions->list()->size()), "tuner decision") + ")";
   const Value& phases = *r.find("phases");
   const auto waiting = [&](const char* phase) { return real(*phases.find(phase), "queued"); };
   const double reading = waiting("io"), ready = real(phases, "done");
@@ -159,16 +159,16 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("core_wait_s", seconds(core_wait_ns));
   const Model model = Model::of(lately, totals.cores, totals.tried);
   Limit limit = limit_of(lately, model, totals.cores);
-  if (limit == Limit::functions && !totals.may_wait) limit = Limit::unknown;  // too short a run to say
+  if (limit == Limit::functions && !totals.may_wait) limit = Limit::unknown;  // too short a run to tell
   if (totals.alone && limit != Limit::consumer) limit = Limit::caller;
   const std::string again =
       opened_again == 0
           ? ""
           : "; " + std::to_string(opened_again) +
-                " blocks were opened again for want of memory: a shuffle(blocks=) of few, or a larger "
-                "memory_budget=, opens each once";
+                " blocks were opened again for lack of memory: with fewer blocks= in shuffle, or a larger "
+                "memory_budget=, each is opened once";
   out.set("limit", totals.wall_ns == 0    ? "nothing has run"
-                   : totals.elements == 0 ? "not known: the run has not delivered an element"
+                   : totals.elements == 0 ? "unknown: the run has not delivered an element"
                                           : limit_text(limit, lately, slowest) + again);
   out.set("limited_by", limit_name(totals.elements == 0 ? Limit::unknown : limit));
   const double own = lately.seconds - lately.waited;
@@ -176,7 +176,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
     out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
   Value::List changes;
   for (const WhatIf& what : what_ifs(model, totals.cores, totals.most, lately.settings)) {
-    if (totals.alone) break;  // they are of threads that work side by side
+    if (totals.alone) break;  // predictions assume threads that work in parallel
     if (what.then == Limit::functions && !totals.may_wait) continue;
     Value one{Value::Object()};
     one.set("change", what.change);
@@ -237,17 +237,17 @@ std::string report_text(const Value& r) {
                 plural(real(r, "elements"), "element").c_str());
   out += line;
   std::snprintf(line, sizeof line,
-                "consumer waited %.2f s (%.0f %%), the run used %.2f CPU s (%.*f us a sample)\n",
+                "consumer waited %.2f s (%.0f %%), the run used %.2f CPU s (%.*f us per sample)\n",
                 real(r, "consumer_wait_s"), wall > 0 ? 100 * real(r, "consumer_wait_s") / wall : 0,
                 real(r, "cpu_s"), sample_us < 10 ? 2 : 1, sample_us);
   out += line;
   out += "limit: " + r.find("limit")->text()[0] + "\n";
   for (const Value& what : *r.find("what_if")->list()) out += "  " + *what.find("text")->text() + "\n";
-  // Where it hardly does anything but wait, that says nothing.
+  // Meaningless if the consumer hardly does anything but wait.
   const bool has_work = real(r, "consumer_wait_s") < 0.9 * wall;
   if (const double most = real(r, "consumer_samples_per_s"); most > 0 && has_work)
     out += "a loader that takes no time would give " + number("%.0f samples/s\n", most);
-  out += "  operator                     calls      CPU s   us a call        bytes out\n";
+  out += "  operator                     calls      CPU s us per call        bytes out\n";
   const auto row = [&](std::string_view name, double calls, const Value& of) {
     const std::string a_call = calls > 0 ? number("%.1f", 1e6 * real(of, "cpu_s") / calls) : "-";
     std::snprintf(line, sizeof line, "  %-24s %9.0f %10.3f %11s %16s\n", std::string(name).c_str(), calls,
@@ -267,7 +267,7 @@ std::string report_text(const Value& r) {
       }
   }
   const Value& memory = *r.find("memory");
-  std::snprintf(line, sizeof line, "read %s in %s (%.2f s in them); memory peak %s of %s\n",
+  std::snprintf(line, sizeof line, "read %s in %s (%.2f s); memory peak %s of %s\n",
                 byte_size_text(real(io, "bytes")).c_str(), plural(real(io, "reads"), "read").c_str(),
                 real(io, "seconds"), byte_size_text(real(memory, "peak")).c_str(),
                 byte_size_text(real(memory, "budget")).c_str());

@@ -1,4 +1,4 @@
-// A run in numbers: what `report()` answers, as a Value that JSON, Python and the text form share.
+// The report of a run: the result of `report()`, as a Value shared by JSON, Python and the text form.
 #pragma once
 #include <string>
 #include <vector>
@@ -15,13 +15,13 @@ struct RunTotals {
   uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
   Executor::Phases phases;
   Model::Tried tried;
-  Settings found, most;  // what the tuner keeps, and may turn to
+  Settings found, most;  // the settings the tuner keeps, and their maximum
   size_t cores = 1;
-  bool alone = false;     // no thread but the consumer's
-  bool may_wait = false;  // functions or generators of the user stand in it
+  bool alone = false;     // workers=0: only the consumer's thread
+  bool may_wait = false;  // the plan has functions or generators of the user
 };
 
-// `lately`: what the run is like under the settings it has now; limits and predictions are of that.
+// `lately`: measurements under the current settings; limits and predictions are based on them.
 Value make_report(const RunTotals& totals, const Gauge& lately, const std::vector<const Counters*>& workers,
                   const std::vector<ReportedOp>& operators, const Pool::Ledger& ledger);
 void add_what_if(Value& report, const Value::List& more);

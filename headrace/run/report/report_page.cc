@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Inside a <script>: no "</script>" and no "<!--" can be in it.
+// For use inside a <script>: it must not contain "</script>" or "<!--".
 std::string json_in_html(const Value& value) {
   std::string out;
   for (const char c : value.dump()) {
@@ -39,7 +39,7 @@ std::string text_of(const Value& v, std::string_view key) {
   return f && f->text() ? *f->text() : std::string();
 }
 
-// A share of the width, as a bar.
+// A bar of the given share of the width.
 std::string bar(double share) {
   return fmt::format(
       "<div style=\"background:#3b76c4;height:9px;border-radius:2px;width:{:.1f}%;min-width:1px\"></div>",

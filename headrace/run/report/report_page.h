@@ -1,5 +1,5 @@
-// A report as HTML. The page needs no other file and no network; its JavaScript (run/page/report.js) draws
-// what the JSON in it says, and a browser without any shows the text form.
+// A report as HTML. The page needs no other file and no network; its JavaScript (page/report.js) draws the
+// JSON embedded in it, and a browser without JavaScript shows the text form.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,10 +10,11 @@ namespace headrace {
 
 class Timeline;
 
-// `report`: of Loader::report(); what it lacks is left out. `timeline`: null, or of the same loader.
+// `report`: from Loader::report(); sections without data are left out. `timeline`: null, or of the same
+// loader.
 std::string report_page(const Value& report, const Timeline* timeline, std::string_view title);
 
-// The same for pages that others put together, notebooks: some lines, without any script.
+// A short form without scripts, to be embedded in other pages such as notebooks.
 std::string report_card(const Value& report);
 
 }  // namespace headrace

@@ -9,7 +9,7 @@ namespace {
 
 struct Case {
   const char* name;
-  double busy_s, core_wait_s, io_s, waited_s;  // of two workers and two reads in flight, in ten seconds
+  double busy_s, core_wait_s, io_s, waited_s;  // two workers and two reads in flight, in ten seconds
   const char* limit;
 };
 
@@ -23,15 +23,16 @@ TEST(Report, OneIsOneElement) {
 TEST(Report, TheLimitIsWhatAFasterRunWouldNeed) {
   const Case cases[] = {
       {"the consumer never waits", 10, 0, 1, 0.1, "the consumer: it hardly ever waits for data"},
-      {"workers compute all the time", 19, 0.5, 1, 9, "CPU: the workers are busy, most of it in the engine"},
+      {"workers compute all the time", 19, 0.5, 1, 9,
+       "CPU: the workers are busy, most of the time in the engine"},
       {"workers have work and no core", 6, 11, 1, 9,
-       "other programs hold the cores: there was work for 17.00 s and a core for 6.00 s of them"},
-      {"half of it, beside reads", 5, 4, 19, 9,
-       "other programs hold the cores: there was work for 9.00 s and a core for 5.00 s of them"},
+       "other programs use the cores: there was work for 17.00 s, but a core for only 6.00 s"},
+      {"half of it, and reads", 5, 4, 19, 9,
+       "other programs use the cores: there was work for 9.00 s, but a core for only 5.00 s"},
       {"reads take all the time", 3, 0.2, 19, 9,
-       "storage, its latency: all 2 reads in flight wait for it; more of them may help"},
+       "storage latency: all 2 reads in flight wait for storage; more of them may help"},
       {"nobody is busy", 3, 0.5, 1, 9,
-       "neither CPU nor storage is full: more elements under way (ready=) may help"},
+       "neither CPU nor storage is fully used: more elements in flight (ready=) may help"},
   };
   for (const Case& c : cases) {
     RunTotals totals;
@@ -56,8 +57,7 @@ std::string limited_by(const Gauge& lately) {
   return *make_report(totals, lately, {}, {}, {}).find("limited_by")->text();
 }
 
-// Samples that calls of Python's code make, which is where readers are: of two of them one waits for the
-// lock.
+// Readers that run Python code to make samples: one of two waits for the GIL.
 TEST(Report, ReadersInPythonsCodeTakeTurnsWhateverCoresThereAre) {
   RunTotals totals;
   totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2;
@@ -71,7 +71,7 @@ TEST(Report, ReadersInPythonsCodeTakeTurnsWhateverCoresThereAre) {
     EXPECT_FALSE(what.find("change")->text()->ends_with("cores")) << *what.find("text")->text();
 }
 
-// What a reader does is work, too: nothing of it is the store's.
+// Readers that only compute: no time is spent waiting for the store.
 Gauge unpacking(Settings settings, double cpu_s) {
   return {.seconds = 10,
           .settings = settings,
@@ -89,7 +89,7 @@ TEST(Report, ReadersThatUnpackAreNotTheStores) {
   const Value one = make_report(totals, unpacking({2, 1, 3}, 9.7), {}, {}, {});
   EXPECT_EQ(*one.find("limited_by")->text(), "readers");
   EXPECT_EQ(*one.find("limit")->text(),
-            "the number of reads in flight (io=): 1 reader is busy, and cores are idle");
+            "the number of reads in flight (io=): 1 reader is busy while cores are idle");
   std::map<std::string, double> speedups;
   for (const Value& what : *one.find("what_if")->list())
     speedups[*what.find("change")->text()] = *what.find("speedup")->real();
@@ -113,14 +113,14 @@ TEST(Report, WhatReadersUseIsCpuTimeOfTheRun) {
   EXPECT_EQ(*report.find("cpu_s")->real(), 10);
   EXPECT_EQ(*report.find("core_wait_s")->real(), 1);
   EXPECT_EQ(*report.find("io")->find("cpu_s")->real(), 8);
-  EXPECT_EQ(*report.find("limit")->text(), "CPU: the readers are busy, most of it in reading");
+  EXPECT_EQ(*report.find("limit")->text(), "CPU: the readers are busy, most of the time in reading");
   const std::string text = report_text(report);
-  EXPECT_NE(text.find("the run used 10.00 CPU s (10000.0 us a sample)"), std::string::npos) << text;
+  EXPECT_NE(text.find("the run used 10.00 CPU s (10000.0 us per sample)"), std::string::npos) << text;
   EXPECT_NE(text.find("  reading                         20      8.000    400000.0"), std::string::npos)
       << text;
 }
 
-// One of two cores is the consumer's: a second reader would find none.
+// The consumer uses one of two cores: a second reader would not get one.
 TEST(Report, WhatTheConsumerComputesIsNotPromisedToOthers) {
   RunTotals totals;
   totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2, totals.most = {2, 1, 1024};
@@ -138,7 +138,7 @@ TEST(Report, ReadersWithoutACoreAreHeldBackByOtherPrograms) {
   Gauge lately = unpacking({2, 2, 3}, 8);
   lately.reading_lacked = 10, lately.others = 1.2;
   EXPECT_EQ(limited_by(lately), "cores");
-  lately.others = 0;  // there are none: its own threads are
+  lately.others = 0;  // no other programs: its own threads use the cores
   EXPECT_NE(limited_by(lately), "cores");
 }
 
@@ -164,7 +164,7 @@ TEST(Report, OtherProgramsHoldCoresOnlyIfTheyUseThem) {
                .occupied = 12,
                .busy = 7,
                .lacked = 5};
-  EXPECT_EQ(limited_by(lately), "cores");  // nobody knows what others do
+  EXPECT_EQ(limited_by(lately), "cores");  // unknown what other programs use
   lately.others = 0.8;
   EXPECT_EQ(limited_by(lately), "cores");
   lately.others = 0.05;
@@ -191,12 +191,12 @@ TEST(Report, CoresThatOthersHoldAreNotPromised) {
   std::map<std::string, double> speedups;
   for (const Value& what : *report.find("what_if")->list())
     speedups[*what.find("change")->text()] = *what.find("speedup")->real();
-  EXPECT_NEAR(speedups["with 4 cores beside the other programs"], 3,
+  EXPECT_NEAR(speedups["with 4 cores next to the other programs"], 3,
               0.01);  // one core of the two now, three of the four
   EXPECT_NEAR(speedups["without the other programs"], 2, 0.01);
 }
 
-// 7 of 8 workers sleep: cores would bring nothing, more workers and shorter waits would.
+// 7 of 8 workers sleep: more cores would bring no gain, more workers and shorter waits would.
 TEST(Report, WhereFunctionsWaitMoreWorkersArePromisedAndNoCores) {
   RunTotals totals;
   totals.elements = 1, totals.wall_ns = 10'000'000'000, totals.cores = 2, totals.most = {256, 256, 1024};

@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kMillisecond = 1'000'000;
-// So many elements are seen together, in a window of this length.
+// The number of elements shown, and bounds on the length of the window.
 constexpr size_t kElements = 8;
 constexpr uint64_t kShortestSpan = 20 * kMillisecond, kLongestSpan = 2'000 * kMillisecond;
 constexpr size_t kMostTracks = 40, kMostSlices = 6'000;
@@ -20,7 +20,7 @@ size_t num_slices(const Trace::Copy& all) {
   return out;
 }
 
-// When the last work began: what comes later is the end of the run, with nothing left to do.
+// When the last work began: after that the run has nothing left to do.
 uint64_t last_work_ns(const Trace::Copy& all) {
   uint64_t out = 0;
   for (const auto* tracks : {&all.workers, &all.io})
@@ -29,7 +29,7 @@ uint64_t last_work_ns(const Trace::Copy& all) {
   return out;
 }
 
-// Long enough for some elements, as they came before `to_ns`.
+// A window long enough for kElements elements before `to_ns`.
 uint64_t length_of(const std::vector<Slice>& consumer, uint64_t to_ns) {
   size_t elements = 0;
   uint64_t from_ns = to_ns;
@@ -67,7 +67,7 @@ Timeline::Timeline(const Trace& trace, std::shared_ptr<const SampleNames> names)
   from_ns_ = to_ns_ > length ? to_ns_ - length : 0;
   const auto add = [&](const std::string& name, std::vector<Slice>& slices) {
     std::erase_if(slices, [&](const Slice& s) { return s.begin_ns >= to_ns_ || s.end_ns() <= from_ns_; });
-    const bool is_consumer = tracks_.empty();  // there also when it did nothing
+    const bool is_consumer = tracks_.empty();  // shown even when it did nothing
     if ((is_consumer || !slices.empty()) && tracks_.size() < kMostTracks)
       tracks_.push_back({name, std::move(slices)});
   };

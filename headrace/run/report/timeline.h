@@ -1,5 +1,5 @@
-// A piece of a run to look at: who did what in some hundred milliseconds near its end, when all still had
-// something to do. A small copy of the trace; the words are made when it is asked for its value.
+// An excerpt of a run: what each thread did in some hundred milliseconds near the end, while all threads
+// still had work. A small copy of the trace; names are formatted by value().
 #pragma once
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ class Timeline {
   bool empty() const { return tracks_.empty(); }
   // {from_s, to_s: since the iteration began, tracks: [{name, slices: [[begin_us, us, kind, times,
   // sample]]}]}, the consumer first; times since from_s. `kind` is "wait", "step", "samples", "finish" or
-  // "read"; "python" stands for samples and finish that called Python functions. `sample`: the first, or
+  // "read"; "python" replaces samples and finish where Python functions were called. `sample`: the first, or
   // null.
   Value value() const;
 

@@ -14,8 +14,7 @@
 namespace headrace {
 namespace {
 
-// A path in each of more slices than this would make a file that viewers do not open; then numbers stand in
-// the place of names.
+// With paths in more slices than this the file would be too large for viewers; then numbers replace names.
 constexpr size_t kMostNames = 300'000;
 constexpr int kConsumer = 1, kFirstWorker = 100, kFirstIo = 100'000;  // numbers of tracks
 
@@ -94,7 +93,7 @@ class Writer {
     text_.append(std::string_view(",\n"));
     flush_if_much();
   }
-  // The same for what there are many of: the format is looked at by the compiler.
+  // The same for frequent events, with a format compiled at build time.
   template <class Format, class... Args> void put(const Format& format, const Args&... args) {
     fmt::format_to(std::back_inserter(text_), format, args...);
   }
@@ -137,7 +136,7 @@ class Writer {
   NewFile& file_;
   const SampleNames& names_;
   const bool with_names_;
-  fmt::memory_buffer text_;  // behind the first written_ bytes
+  fmt::memory_buffer text_;  // follows the first written_ bytes
   uint64_t written_ = 0;
   Status failure_;
   std::map<TicketKey, Finished> finished_;  // the last piece of work on each ticket
@@ -151,7 +150,7 @@ Status write_trace(const Trace& trace, const SampleNames& names, const std::stri
   size_t slices = all.consumer.size();
   for (const auto* tracks : {&all.workers, &all.io})
     for (const std::vector<Slice>& track : *tracks) slices += track.size();
-  auto file = NewFile::make(path);  // whole or not at all, whenever the process ends
+  auto file = NewFile::make(path);  // atomic: whole or not at all, whenever the process ends
   if (!file.ok()) return Status(file.status()).before("trace: ");
   Writer out(**file, names, slices <= kMostNames);
   const auto add = [&](const std::vector<std::vector<Slice>>& tracks, const char* name, int first) {
@@ -165,7 +164,7 @@ Status write_trace(const Trace& trace, const SampleNames& names, const std::stri
   add(all.workers, "worker", kFirstWorker);
   add(all.io, "io", kFirstIo);
   out.track(kConsumer, "consumer", kConsumer);
-  out.slices(kConsumer, all.consumer);  // last: arrows lead from what was made to where it was taken
+  out.slices(kConsumer, all.consumer);  // last: arrows lead from where a batch was made to where it was taken
   for (const Slice& state : all.states) {
     out.counter("ready", "elements", state.begin_ns, state.rows);
     out.counter("memory in use", "bytes", state.begin_ns, static_cast<double>(state.bytes));

@@ -44,7 +44,7 @@ Value Watch::sample_cost(const std::vector<const Counters*>& workers) const {
 
 std::shared_ptr<const Timeline> Watch::timeline() const {
   if (!trace_) return nullptr;
-  // An iteration that has just begun shows little; the one before may show more.
+  // An iteration that has just begun has little to show; use the one before then.
   const bool has_begun = !before_ || trace_->last_ns() >= std::min(kEnoughNs, before_->last_ns());
   auto out = std::make_shared<const Timeline>(has_begun ? *trace_ : *before_, names_);
   return out->empty() ? nullptr : std::move(out);

@@ -1,8 +1,8 @@
-// What a loader keeps so that a run can be looked at: what its samples are called, and the traces of the
-// iteration under way, or of the last one, and of the one before.
+// What a loader keeps for watching a run: the names of samples, and the traces of the current (or last)
+// iteration and of the one before.
 //
-// Begun and ended by whoever begins and ends the iteration; the rest may be called from any thread in
-// between.
+// begin() and end() are called by the thread that begins and ends the iteration; the rest may be called from
+// any thread in between.
 #pragma once
 #include <memory>
 #include <string>
@@ -15,15 +15,15 @@ namespace headrace {
 
 class Watch {
  public:
-  // `file`: of the first iteration's trace; "": none. Not `is_on`: nothing is kept but that.
+  // `file`: for the first iteration's trace; "": none. Without `is_on` only that trace is kept.
   Watch(const std::vector<Stage*>& stages, bool is_on, std::string file);
 
-  size_t counted_stages() const { return counted_stages_; }  // what samples cost in them is counted
-  Trace* begin(uint64_t at_ns);                              // null: there is none
-  void end();                                                // nobody works any more
+  size_t counted_stages() const { return counted_stages_; }  // stages in which costs of samples are counted
+  Trace* begin(uint64_t at_ns);                              // null: no trace is kept
+  void end();                                                // call when all threads have stopped working
 
   Value sample_cost(const std::vector<const Counters*>& workers) const;
-  std::shared_ptr<const Timeline> timeline() const;  // null: there is nothing to see
+  std::shared_ptr<const Timeline> timeline() const;  // null: nothing to show
 
  private:
   std::shared_ptr<const SampleNames> names_;

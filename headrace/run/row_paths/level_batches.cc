@@ -1,5 +1,5 @@
-// How much goes into a ticket. Small batches of rows that lie in memory: many, for a ticket costs more than
-// such a batch (of rows that are read: level_many_reads.cc); elements: as many as are worth one.
+// How much goes into a ticket. Small batches of rows in memory: many, because a ticket costs more than such a
+// batch (for rows that are read: level_many_reads.cc); elements: enough to make a ticket worthwhile.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -22,7 +22,7 @@ bool is_plain_or_zip(const Level& level) {
          std::ranges::all_of(leaf.zipped, [](const auto& input) { return input->is_plain(); });
 }
 
-// In memory that they share with others, `by` rows further on.
+// Shifts the rows of a part by `by`, for memory shared with other batches.
 void move_rows(Part& part, size_t by) {
   part.first += by;
   for (Part& input : part.zipped) move_rows(input, by);
@@ -35,7 +35,7 @@ bool all_in_slots(const LeafPlan& leaf) {
   return true;
 }
 
-// Of a batch; nothing when they are not known before.
+// The bytes of a batch; empty if unknown in advance.
 std::optional<uint64_t> bytes_of(const LeafPlan& leaf) {
   const Schema& schema = leaf.rows->schema;
   uint64_t row_bytes = 0;
@@ -65,7 +65,7 @@ void LevelBody::allow_many_batches() {
         !is_plain_or_zip(*leaf.rows))
       return;
     const auto bytes = bytes_of(leaf);
-    const bool is_zip = !leaf.rows->leaves[0].zipped.empty();  // whose rows come in one copy or one by one
+    const bool is_zip = !leaf.rows->leaves[0].zipped.empty();  // its rows come in one copy or one by one
     if (!bytes || ((rows || is_zip) && !all_in_slots(leaf))) return;
     batches = std::min(batches, most / *bytes);
     if (rows) batches = std::min(batches, kMostTicketRows / leaf.batch.size);
@@ -87,7 +87,7 @@ void LevelBody::allow_together() {
   if (works && !is_quick && is_resident()) most_block_ = std::exchange(block_, 1);
 }
 
-// What takes a millisecond is worth a ticket, and whoever waits for the first of many gets it soon.
+// A millisecond of work is worth a ticket, and the consumer gets the first of many elements soon.
 void LevelBody::settle_items(uint64_t row_ns) {
   if (many_reads_) return settle_reads(row_ns);
   if (as_batch_) return settle_rows(row_ns);
@@ -103,18 +103,18 @@ void LevelBody::allow_elements_together() {
   for (const auto& input : leaf.zipped)
     if (!input->is_plain()) return;
   together_ = Together::make(leaf.incoming, leaf.programs, chain, most_together, keep_failures);
-  constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the caches
-  if (together_ && !together_->calls_functions())          // which may wait, one after the other
+  constexpr uint64_t kBytes = 64 << 10, kMostBlock = 512;  // of a ticket, to stay in the CPU caches
+  if (together_ && !together_->calls_functions())          // functions may wait, one after the other
     block_ =
         std::clamp<uint64_t>(kBytes / std::max<size_t>(1, together_->sample_bytes()), block_, kMostBlock);
 }
 
-// What batches are made with, one after the other.
+// Buffers for making batches one after the other.
 struct LevelBody::Making {
   Part part;
   std::vector<Tensor> fields;  // of a row
   std::vector<MutView> slots;
-  std::vector<std::vector<Tensor>> apart;  // rows that lie in no slot
+  std::vector<std::vector<Tensor>> apart;  // rows without a slot
   std::vector<uint64_t> indices;           // of rows
 };
 
@@ -132,7 +132,7 @@ void LevelBody::locate_rows(const LeafPlan& leaf, const Position& at, Part& part
   locate({&rows, 1}, part);
 }
 
-// Field by field, where all are of one source.
+// Takes rows field by field, if all are of one source.
 bool LevelBody::take_columns(const Level& rows, Making& making) const {
   const Part& part = making.part;
   const uint32_t leaf = part.count > 0 ? part.at[0].leaf : 0;
@@ -152,7 +152,7 @@ bool LevelBody::take_columns(const Level& rows, Making& making) const {
   return true;
 }
 
-// Those that lie in no slot, and any that do not come in one copy.
+// Takes rows one by one: those without a slot, and those that cannot be copied together.
 bool LevelBody::take_rows(const Level& rows, Making& making) const {
   const Part& part = making.part;
   if (!part.zipped.empty()) return false;
@@ -176,7 +176,7 @@ bool LevelBody::take_rows(const Level& rows, Making& making) const {
   return true;
 }
 
-// False: not this way.
+// False: not possible this way.
 Result<bool> LevelBody::make_batch(const LeafPlan& leaf, const Position& at, Evaluator& evaluator,
                                    Making& making, Sample& out) const {
   const Level& rows = *leaf.rows;
@@ -228,7 +228,7 @@ Result<bool> LevelBody::make_batches(Ticket& ticket, std::span<const Position> a
   return true;
 }
 
-// The rows of all the batches, which an unbatch takes apart again.
+// Makes the rows of all the batches together, for an unbatch that follows.
 Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, Evaluator& evaluator) const {
   const Together& together = *rows_together();
   std::vector<Part> parts;
@@ -248,7 +248,7 @@ Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, 
   for (size_t n = 0; n < at.size(); ++n)
     if (!gather(*level_->leaves[at[n].leaf].rows, parts[n], slots)) return false;
   rows.names = std::move(names);
-  Together::Failure none;  // of functions, which do not stand here
+  Together::Failure none;  // only of functions, and there are none here
   if (!together.run(rows, ends, evaluator, none)) return false;
   HEADRACE_TRY(std::move(none.status));
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
@@ -256,7 +256,7 @@ Result<bool> LevelBody::make_rows(Ticket& ticket, std::span<const Position> at, 
   return true;
 }
 
-// One after the other: what fails finds its batch, and those before it are given.
+// One after the other, so that a failure is attributed to its batch, and the batches before it are delivered.
 RowStatus LevelBody::run_each_batch(Ticket& ticket, std::span<const Position> at,
                                     Evaluator& evaluator) const {
   ticket.row_outputs.assign(at.size(), {});

@@ -17,7 +17,7 @@ SampleId id_of(const LeafPlan& leaf, const Position& at) {
   return {at.index, at.epoch, leaf.read, at.occurrence, 0};
 }
 
-// The line of the operator that failed, or of the read when none was reached.
+// The line of the operator that failed, or of the read if no operator was reached.
 std::string line(const LeafPlan& leaf, const Evaluator& evaluator) {
   const std::string failed_at = evaluator.failed_at();
   return failed_at.empty() ? leaf.made_at : failed_at;
@@ -64,8 +64,8 @@ Status LevelBody::prepare(Counters& counters) {
   return {};
 }
 
-// A resumed epoch begins somewhere in the outermost level or in the rows of its batches; what is deeper
-// follows from there.
+// A resumed epoch begins at a position of the outermost level or of the rows of its batches; deeper levels
+// follow from that.
 const Level::Start& LevelBody::start_of(const Level& level) const {
   if (&level == level_.get()) return outer_;
   for (const LeafPlan& leaf : level_->leaves)
@@ -105,7 +105,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   if (bookkeeping > pool.budget())
     return over_budget(bookkeeping, pool,
                        ticket.batch ? "batch: the bookkeeping of its rows" : "the bookkeeping of samples");
-  // Functions that take long go one by one, and several workers share them.
+  // Slow functions run one by one, so that several workers share them.
   constexpr size_t kParts = 4;
   const bool together =
       together_ && !as_batch_ && (!together_->calls_functions() || grain * kParts >= ticket.num_rows);
@@ -116,8 +116,8 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   for (size_t i = 0; i < ticket.num_rows; i += grain) {
     Part part;
     part.first = i, part.count = std::min(grain, ticket.num_rows - i);
-    // Who fetches or runs it locates it, without the executor's mutex, unless it takes that to know whether
-    // it reads.
+    // The part is located when it is fetched or run, without the executor's mutex, unless its positions are
+    // needed now to know whether it reads.
     if (rows.level->reads && !rows.level->all_read) locate({&rows, 1}, part);
     if (rows.level->all_read || std::ranges::any_of(part.at, is_read)) part.state = Part::State::io;
     ticket.parts.push_back(std::move(part));
@@ -137,7 +137,7 @@ LevelBody::Stretch LevelBody::rows_of(const LeafPlan& leaf, const Position& at) 
   return {leaf.rows.get(), first, leaf.stride, at.epoch, at.occurrence, at.valid, count};
 }
 
-// Rows first, first + 1 … of all.
+// Locates rows first, first + 1 … of all stretches.
 void LevelBody::locate(Stretches rows, size_t first, std::span<Position> out) const {
   for (const Stretch& some : rows) {
     if (first >= some.count) {
@@ -159,7 +159,7 @@ void LevelBody::locate(Stretches rows, Part& part) const {
   locate_zipped(*rows[0].level, part);
 }
 
-// What is known of the batch's size before its rows are made: the columns of fixed shapes.
+// Checks the part of the batch's size that is known in advance: the columns of fixed shapes.
 Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
   const LeafPlan& leaf = *ticket.batch;
   size_t bytes = 0;
@@ -168,7 +168,7 @@ Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
     if (has_slots(leaf.batch, schema, f)) bytes += schema.specs[f].size_bytes() * ticket.num_rows;
   if (bytes <= pool.budget()) return {};
   return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows))
-      .after("; a smaller batch or a larger memory_budget would have room")
+      .after("; use a smaller batch or a larger memory_budget")
       .after(leaf.made_at);
 }
 
@@ -202,8 +202,8 @@ bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
   return true;
 }
 
-// All rows of the part, if that is all there is to do. Where they stand is written down for a few of them at
-// a time, which stay in the caches.
+// Gathers all rows of the part, if nothing else is to be done. Positions are located in small blocks that
+// stay in the CPU caches.
 bool LevelBody::gather_in_blocks(const Ticket& ticket, const Stretch& rows, const Part& part) const {
   const auto gathered = [&](const Part& some) {
     return gather(*rows.level, some, ticket.slots) || gather_cached(*rows.level, some, ticket.slots);
@@ -226,7 +226,7 @@ bool LevelBody::gather(const Level& level, const Part& part, std::span<const Mut
   return gather_incoming(level, level.schema, part, slots);
 }
 
-// What reaches the programs of a level, whose leaves all are of this schema.
+// Gathers the inputs of the programs of a level, whose leaves all have this schema.
 bool LevelBody::gather_incoming(const Level& level, const Schema& schema, const Part& part,
                                 std::span<const MutView> slots) const {
   for (const LeafPlan& leaf : level.leaves)
@@ -253,8 +253,8 @@ bool LevelBody::gather_incoming(const Level& level, const Schema& schema, const 
   return true;
 }
 
-// Rows that go through nothing but functions of an interpreter take its lock once, all together. Not where
-// anything else could be waited for meanwhile: blocks are there, and none of their rows is replaced.
+// Rows that go only through Python functions take the GIL once for all. Only if nothing else can wait in that
+// time: blocks are in memory, and no row is replaced.
 std::shared_ptr<const void> LevelBody::hold(const Level& level, const Part& part) const {
   if (level.leaves.size() != 1) return nullptr;
   const LeafPlan& leaf = level.leaves[0];
@@ -349,7 +349,7 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   return replace(here, row, failed_in, evaluator, slots, out, who, std::move(status));
 }
 
-// And where in it the row is.
+// The block of a row, and the row's index in it.
 Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                                      uint64_t* in_block) const {
   if (row.failure && !row.failure->ok()) return *row.failure;
@@ -360,7 +360,7 @@ Result<BlockPtr> LevelBody::block_of(const LeafPlan& leaf, const Row& row, Evalu
   return fetcher_->block(*leaf.source, place.block, evaluator.counters());
 }
 
-// Of the row of a source.
+// The fields of a row of a source.
 Result<std::vector<Tensor>> LevelBody::source_fields(const LeafPlan& leaf, const Row& row,
                                                      Evaluator& evaluator) const {
   std::vector<Tensor> fields;
@@ -406,7 +406,7 @@ Status LevelBody::run_leaf(const LeafPlan& leaf, const Row& row, Evaluator& eval
   return status;
 }
 
-// May run again when it found no memory: what the parts made stays in the ticket until all is done.
+// May run again after it found no memory: the results of the parts stay in the ticket until all is done.
 Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   if (!ticket.batch) return Body::finish(ticket, evaluator);
   const LeafPlan& leaf = *ticket.batch;
@@ -433,10 +433,9 @@ Status LevelBody::finish(Ticket& ticket, Evaluator& evaluator) const {
   return {};
 }
 
-// What neither takes memory nor runs a program: fields that lie in their slots, or that only share their
-// rows.
+// Succeeds if neither memory nor programs are needed: fields are in their slots, or only share their rows.
 bool LevelBody::finish_at_once(Ticket& ticket) const {
-  if (ticket.rows_made || !ticket.outputs.empty()) return true;  // what the parts made is all there is to it
+  if (ticket.rows_made || !ticket.outputs.empty()) return true;  // the parts have made everything
   if (!ticket.batch || !chain.empty() || !ticket.batch->programs.empty()) return false;
   const LeafPlan& leaf = *ticket.batch;
   const Schema& schema = leaf.rows->schema;

@@ -1,4 +1,5 @@
-// Elements of leaves with caches: from the outermost that has them on, else made and kept on the way.
+// Elements of leaves with caches: taken from the outermost cache that has them, otherwise computed and
+// stored.
 #include <algorithm>
 
 #include "headrace/core/element_cache.h"
@@ -12,7 +13,7 @@ const Schema& schema_after(const LeafPlan& leaf, size_t programs) {
   return programs == 0 ? leaf.incoming : leaf.programs[programs - 1].schema;
 }
 
-// What came from a file is what the plan says.
+// Whether fields from a file match the schema of the plan.
 bool fits(const Schema& schema, const std::vector<Tensor>& fields) {
   if (fields.size() != schema.size()) return false;
   for (size_t f = 0; f < fields.size(); ++f)
@@ -22,7 +23,7 @@ bool fits(const Schema& schema, const std::vector<Tensor>& fields) {
 
 }  // namespace
 
-// Of what is joined, in epoch 0: which samples stand in a batch that is kept does not say when it was made.
+// Joined elements are taken as in epoch 0: the samples in a cached batch must not depend on when it was made.
 Result<std::vector<Tensor>> LevelBody::incoming_fields(const LeafPlan& leaf, const Row& row,
                                                        Evaluator& evaluator) const {
   if (leaf.source) return source_fields(leaf, row, evaluator);
@@ -32,7 +33,7 @@ Result<std::vector<Tensor>> LevelBody::incoming_fields(const LeafPlan& leaf, con
   return zipped_fields(leaf, first, evaluator);
 }
 
-// Rows that a cache has as they go into the batch.
+// Gathers rows from a cache that holds them in their final form.
 bool LevelBody::gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const {
   if (level.leaves.size() != 1) return false;
   const LeafPlan& leaf = level.leaves[0];
@@ -51,7 +52,7 @@ bool LevelBody::gather_cached(const Level& level, const Part& part, std::span<co
 
 namespace {
 
-// What is kept is made whole, and may fail where only a part would be made of it otherwise.
+// Cached elements are computed whole, which may fail where computing only the needed part would not.
 bool may_fail_more(const Status& status, const LeafPlan& leaf) {
   if (status.code() == Code::exhausted) return true;
   return is_data_error(status) && std::ranges::any_of(leaf.straight, [](const Program& program) {
@@ -62,7 +63,8 @@ bool may_fail_more(const Status& status, const LeafPlan& leaf) {
 
 }  // namespace
 
-// As run_cached(), with a cache that may do without any element, and which nobody may notice.
+// As run_cached(), for a cache that the run added: it need not hold every element, and must not change
+// results.
 Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& evaluator,
                             std::span<const MutView> slots, std::span<Tensor> out,
                             const Identity& who) const {
@@ -76,7 +78,7 @@ Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& eva
     return evaluator.run_or_pass(programs.subspan(cache.covered), schema, operands_of(kept), who, slots, out);
   };
   std::vector<Tensor> fields;
-  // Without memory now, it comes again; where there is none at all the cache gives up its own.
+  // If there is no memory now, the row is tried again; if there is none at all, the cache releases its own.
   HEADRACE_ASSIGN(const bool is_there, elements.get(key, fields, evaluator.pool()));
   if (is_there && fits(schema, fields)) return rest(fields);
   HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
@@ -93,7 +95,7 @@ Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& eva
     }
     if (!may_fail_more(status, leaf)) return status;
   }
-  evaluator.begin(programs.size() - leaf.straight.size());  // numbers of those after the cache are theirs
+  evaluator.begin(programs.size() - leaf.straight.size());  // programs after the cache keep their numbers
   return evaluator.run_or_pass(leaf.straight, leaf.incoming, operands_of(fields), who, slots, out);
 }
 
@@ -113,7 +115,7 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
   if (next == 0) {
     HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
   }
-  // What is kept does not say when it was made, or in whose place.
+  // A cached element must not depend on the epoch or on the place it was made for.
   Identity always = identity_of(leaf, row.at);
   always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
   size_t done = next == 0 ? 0 : leaf.caches[next - 1].covered;

@@ -1,4 +1,4 @@
-// How the rows of a part get their blocks, and into the batch when that is all there is to do.
+// How the rows of a part get their blocks, and go straight into the batch if no operator processes them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,13 +15,13 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kSmallSample = 16 << 10;  // bytes; a larger one is worth a read and a block of its own
-constexpr uint64_t kTogether = 64 << 10;     // bytes read for one block of small ones: they stay in the cache
-constexpr size_t kMostTogether = 1024;       // of them
-constexpr size_t kLongCopy = 16 << 10;       // bytes, of which some lines more or less do not count
+constexpr uint64_t kSmallSample = 16 << 10;  // bytes; a larger sample gets its own read and block
+constexpr uint64_t kTogether = 64 << 10;     // bytes per block of small samples: they stay in the CPU cache
+constexpr size_t kMostTogether = 1024;       // small samples per block
+constexpr size_t kLongCopy = 16 << 10;       // bytes; in longer copies a few cache lines do not matter
 
-// How many from the first on may be read together: small ones, up to so many bytes. Neighbours may lie in the
-// same bytes.
+// How many from the first on may be read together: small samples, up to kTogether bytes. Neighbors may share
+// bytes.
 size_t small_ones(std::span<const Extent> extents) {
   uint64_t bytes = 0;
   size_t n = 0;
@@ -35,7 +35,7 @@ size_t small_ones(std::span<const Extent> extents) {
   return n;
 }
 
-// Where the rows of a ticket's part go, from row `first` of the ticket on.
+// The destinations of the rows of a part, from row `first` of the ticket on.
 class PlacesOfRows {
  public:
   PlacesOfRows(Ticket& ticket, Part& part, size_t first) : fields_(ticket.slots.size()) {
@@ -61,7 +61,7 @@ class PlacesOfRows {
   std::vector<TextRows> texts_;
 };
 
-// Some rows of a part, where they stand and where their bytes lie: so many stay in the caches.
+// Positions and extents of some rows of a part: few enough to stay in the CPU caches.
 struct FewRows {
   static constexpr size_t kMost = 512;
   std::array<Position, kMost> at;
@@ -76,7 +76,7 @@ bool is_kept(const LeafPlan& leaf, const Position& at) {
 }
 
 bool is_small(const Extent& extent) { return extent.length <= kSmallSample; }
-// Nor so large that nobody looks at it in a map.
+// Small enough to be accessed in a map.
 bool may_be_mapped(const Extent& extent) { return extent.length <= kMappable.most; }
 
 size_t large_ones(std::span<const Extent> extents) {
@@ -84,7 +84,7 @@ size_t large_ones(std::span<const Extent> extents) {
   return static_cast<size_t>(std::ranges::find_if_not(extents, is_large) - extents.begin());
 }
 
-// How many from the first on lie apart, as many as are worth a block.
+// How many from the first on are stored in pieces, as many as are worth a block.
 size_t apart_ones(const Source& source, std::span<const Extent> extents) {
   if (!extents[0].lies_apart()) return 0;
   uint64_t row_bytes = 1;
@@ -95,7 +95,7 @@ size_t apart_ones(const Source& source, std::span<const Extent> extents) {
   return static_cast<size_t>(std::ranges::find_if_not(some, &Extent::lies_apart) - some.begin());
 }
 
-// How many of these are neighbours in the block of the first.
+// How many of these are neighbors in the block of the first.
 size_t same_block(const Source& source, std::span<const uint64_t> indices) {
   const uint64_t block = source.place(indices[0]).block;
   const auto is_in_it = [&](uint64_t index) { return source.place(index).block == block; };
@@ -103,7 +103,7 @@ size_t same_block(const Source& source, std::span<const uint64_t> indices) {
   return static_cast<size_t>(std::ranges::partition_point(side_by_side, is_in_it) - side_by_side.begin());
 }
 
-// Rows are taken as the source gives them.
+// Rows are passed on as the source gives them.
 bool passes(const LeafPlan& leaf) { return leaf.source && leaf.programs.empty() && leaf.caches.empty(); }
 
 bool may_pass(const Ticket& ticket, const Part& part, size_t i) {
@@ -111,12 +111,12 @@ bool may_pass(const Ticket& ticket, const Part& part, size_t i) {
   return passes(leaf) && !part.blocks.empty() && part.blocks[i];
 }
 
-// Whether rows of a leaf may be put as its source has them.
+// Whether rows of a leaf may be copied in the form of its source.
 bool puts(const Ticket& ticket, const LeafPlan& leaf) {
   return passes(leaf) && leaf.source->schema().specs == ticket.batch->rows->schema.specs;
 }
 
-// Rows from `first` on that calls make; how many, up to one that found no memory.
+// Makes rows from `first` on by calls of the source; returns how many, up to one that found no memory.
 size_t fetch_made(Fetcher& fetcher, const Source& source, std::span<const uint64_t> indices, Part& part,
                   size_t first, Counters& counters) {
   size_t done = 0;
@@ -135,7 +135,7 @@ size_t fetch_made(Fetcher& fetcher, const Source& source, std::span<const uint64
   return done;
 }
 
-// Behind the rows from `first` on that lie in one block.
+// The end of the rows from `first` on that are in one block.
 size_t end_of_run(const Part& part, size_t first) {
   size_t end = first + 1;
   if (part.blocks.empty()) return end;
@@ -145,8 +145,8 @@ size_t end_of_run(const Part& part, size_t first) {
   return end;
 }
 
-// Large bytes may stay where the file is mapped. Of anything else, who takes it would not think that it can
-// change while he looks, or that he may not write into it.
+// Large bytes may stay in the mapped file. Anything else is copied: its reader would not expect that it can
+// change, or that it is read-only.
 bool must_be_copied(const Tensor& field) {
   if (!field.buffer || field.is_ragged()) return false;
   const View view = field.view();
@@ -172,7 +172,7 @@ Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
 }
 
 Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Stretches rows, Counters& counters) const {
-  if (!part.rows.empty()) ticket.take_back(part);  // of an earlier try: it is memory to be used again
+  if (!part.rows.empty()) ticket.take_back(part);  // of an earlier attempt: reuse its memory
   const Level& level = *rows[0].level;
   ticket.begin_rows(part);
   part.forget();
@@ -180,12 +180,13 @@ Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Stretches rows, Cou
   part.has_passed = small == Small::are_put;
   if (part.has_passed) return {};
   if (part.at.empty()) locate(rows, part);
-  if (small == Small::was_refused) return fetch_part(level, part, counters, nullptr);  // run() says why
+  if (small == Small::was_refused)
+    return fetch_part(level, part, counters, nullptr);  // run() reports the error
   std::vector<Mapped> seen;
   Status status = fetch_part(level, part, counters, may_map(ticket, part) ? &seen : nullptr);
   part.has_passed = status.ok() && ticket.batch && pass_all(ticket, part, seen.empty());
   if (seen.empty() || (part.has_passed && are_intact(seen))) return status;
-  // A file changed, or something else is wrong: then all is read, and what is wrong is said as always.
+  // A file changed, or there is another error: then everything is read, and errors are reported as usual.
   if (part.has_passed) ticket.take_back(part);
   part.forget();
   HEADRACE_TRY(fetch_part(level, part, counters, nullptr));
@@ -193,13 +194,12 @@ Status LevelBody::fetch_and_pass(Ticket& ticket, Part& part, Stretches rows, Cou
   return {};
 }
 
-// Whether nothing is done with a batch: then nobody looks at the bytes of rows that only pass but we, now,
-// and the consumer.
+// Whether no operator processes a batch: then only this code and the consumer read the bytes of its rows.
 bool LevelBody::may_stay_mapped(const Ticket& ticket) const {
   return maps_ && ticket.batch && ticket.batch->programs.empty() && ticket.batch->caches.empty();
 }
 
-// Whether all rows of a part are such.
+// Whether that holds for all rows of a part.
 bool LevelBody::may_map(const Ticket& ticket, const Part& part) const {
   if (!may_stay_mapped(ticket)) return false;
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
@@ -212,7 +212,7 @@ Status LevelBody::fetch_part(const Level& level, Part& part, Counters& counters,
   part.blocks.resize(part.count);
   part.rows.resize(part.count);
   part.failures.assign(part.count, Status());
-  const auto is_there = [&](size_t i, const LeafPlan& leaf) {  // nothing needs to be read
+  const auto is_there = [&](size_t i, const LeafPlan& leaf) {  // needs no read
     return part.blocks[i] || is_kept(leaf, part.at[i]);
   };
   for (size_t i = 0; i < part.count;) {  // runs of rows of one leaf
@@ -226,7 +226,7 @@ Status LevelBody::fetch_part(const Level& level, Part& part, Counters& counters,
     while (end < part.count && part.at[end].leaf == ordinal && !is_there(end, leaf)) ++end;
     if (leaf.source && !leaf.source->resident()) {
       RowStatus stopped_at = fetch_rows(leaf, part, i, end, counters, seen);
-      // Memory for the first rows only: run() reads the others, when those are done with.
+      // Memory only for the first rows: run() reads the others when those are done.
       if (!stopped_at.status.ok()) return stopped_at.row == 0 ? std::move(stopped_at.status) : Status();
     }
     i = end;
@@ -234,7 +234,7 @@ Status LevelBody::fetch_part(const Level& level, Part& part, Counters& counters,
   return fetch_zipped(level, part, counters);
 }
 
-// What came of the inputs before is of no use where this one found no memory: it keeps the first row only.
+// The results of earlier inputs are useless if this one found no memory: keeps only the first row.
 Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counters) const {
   for (size_t k = 0; k < part.zipped.size(); ++k) {
     const Level& input = *level.leaves[0].zipped[k];
@@ -249,8 +249,8 @@ Status LevelBody::fetch_zipped(const Level& level, Part& part, Counters& counter
   return {};
 }
 
-// Small samples that nothing is done with, put into the batch where they were read: no block is kept for
-// each. Where that does not do, no row is in place, and the part has the blocks that were read.
+// Copies small samples without operators directly into the batch when they are read, without a block for
+// each. If that is not possible, no row is in place, and the part has the blocks that were read.
 LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows, Counters& counters) const {
   if (!ticket.batch || std::ranges::none_of(ticket.batch->rows->leaves, passes)) return Small::are_none;
   const std::vector<LeafPlan>& leaves = ticket.batch->rows->leaves;
@@ -285,11 +285,11 @@ LevelBody::Small LevelBody::put_small(Ticket& ticket, Part& part, Stretches rows
   return Small::are_put;
 }
 
-// Those of one source from row `first` on, a run of one block after the other. REQUIRES: there are some.
+// The same for rows of one source from row `first` on, one block after the other. REQUIRES: there are some.
 LevelBody::Small LevelBody::put_of_blocks(Ticket& ticket, Part& part, size_t first, const Source& source,
                                           std::span<const uint64_t> indices, Counters& counters) const {
   std::array<uint64_t, FewRows::kMost> rows;
-  std::vector<Mapped> seen;  // of such a block no row is put
+  std::vector<Mapped> seen;  // rows of mapped blocks are not copied here
   std::vector<TextsThatLeave> leaving(ticket.slots.size(), TextsThatLeave(fetcher_->pool()));
   Place at = source.place(indices[0]);
   for (size_t done = 0, n = 0; done < indices.size(); done += n) {
@@ -311,7 +311,7 @@ LevelBody::Small LevelBody::put_of_blocks(Ticket& ticket, Part& part, size_t fir
   return Small::are_put;
 }
 
-// The same of samples that lie alone, read or looked at in maps together.
+// The same for samples that are read individually: together, or out of maps.
 LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t first, const Source& source,
                                          std::span<const uint64_t> indices, std::span<const Extent> extents,
                                          Counters& counters) const {
@@ -325,7 +325,7 @@ LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t firs
     if (!mapped) return Small::are_none;
     if (n = *mapped; n > 0) continue;
     n = small_ones(rest);
-    if (n == 0) return Small::are_none;  // a large one is to be read
+    if (n == 0) return Small::are_none;  // a large one must be read
     const auto block = fetcher_->together(source, indices.subspan(done, n), rest.first(n), counters);
     if (!block.ok()) return Small::are_none;
     rows.resize(n);
@@ -339,13 +339,13 @@ LevelBody::Small LevelBody::put_together(Ticket& ticket, Part& part, size_t firs
   return Small::are_put;
 }
 
-// False when a row cannot: run() then takes all of them. Not `may_put`: blocks may be of mapped files, and of
-// their rows each is looked at.
+// False if a row cannot be passed: run() then processes all of them. Without `may_put` (blocks may be of
+// mapped files) each row is handled individually.
 bool LevelBody::pass_all(Ticket& ticket, Part& part, bool may_put) const {
   std::vector<Tensor> fields;
   for (size_t i = 0; i < part.count;) {
     const size_t end = end_of_run(part, i);
-    // A block that puts no row, as those that never do, is not asked for each of the others.
+    // If a block does not support put(), it is not tried again for its other rows.
     for (bool puts = may_put; i < end;) {
       const size_t rows = puts ? put(ticket, part, i, end) : 0;
       puts = rows > 0, i += rows;
@@ -359,7 +359,7 @@ bool LevelBody::pass_all(Ticket& ticket, Part& part, bool may_put) const {
   return true;
 }
 
-// Rows of one block, as end_of_run() has them, all at once; how many of them, from the first on.
+// Copies rows of one block (see end_of_run()) at once; returns how many, from the first on.
 size_t LevelBody::put(Ticket& ticket, Part& part, size_t first, size_t end) const {
   if (!may_pass(ticket, part, first) || !puts(ticket, ticket.batch->rows->leaves[part.at[first].leaf]))
     return 0;
@@ -373,11 +373,11 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
   for (size_t i = first; i < end; ++i) indices[i - first] = part.at[i].index;
   std::vector<Extent> extents(indices.size());
   if (!leaf.source->extents(indices, extents)) {
-    if (leaf.source->num_files() == 0)  // only what has no files may make its samples
+    if (leaf.source->num_files() == 0)  // only sources without files make samples by calls
       first += fetch_made(*fetcher_, *leaf.source, indices, part, first, counters);
     return fetch_blocks(leaf, part, first, end, counters, seen);
   }
-  constexpr size_t kFewRefusals = 4;  // more, and most rows of the part are in no map, or have no room
+  constexpr size_t kFewRefusals = 4;  // with more, most rows of the part are in no map, or have no room
   size_t refusals = 0, copied = 0;
   for (size_t i = first, n = 0; i < end; i += n) {
     const std::span<const Extent> next = std::span(extents).subspan(i - first);
@@ -398,7 +398,8 @@ RowStatus LevelBody::fetch_rows(const LeafPlan& leaf, Part& part, size_t first, 
     } else if (n = small_ones(next); n > 0) {
       const auto block = fetcher_->together(*leaf.source, wanted.first(n), next.first(n), counters);
       for (size_t k = 0; block.ok() && k < n; ++k) part.blocks[i + k] = *block, part.rows[i + k] = k;
-      if (block.ok()) continue;  // else each finds out for itself, and does not cost its neighbours
+      if (block.ok())
+        continue;  // otherwise each is read alone, so that a failure does not affect its neighbors
     } else {
       n = large_ones(next);
     }
@@ -415,7 +416,7 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
     const Place wanted = leaf.source->place(part.at[i].index);
     part.rows[i] = wanted.row;
     if (i > first && wanted.block == before && part.blocks[i - 1] && leaf.source->num_files() > 0) {
-      part.blocks[i] = part.blocks[i - 1];  // neighbours in order: the rows of one block
+      part.blocks[i] = part.blocks[i - 1];  // neighbors in order: rows of one block
       continue;
     }
     before = wanted.block;
@@ -430,8 +431,8 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
   return {};
 }
 
-// Rows of a batch that go through no program: fields pass as they are. False when one cannot, which the long
-// way then says in words. `fields` is memory to use again.
+// Passes a row of a batch that goes through no program: fields are unchanged. False if that fails; the
+// general path then reports the error. `fields` is a reused buffer.
 bool LevelBody::pass(Ticket& ticket, Part& part, size_t i, std::vector<Tensor>& fields) const {
   if (!may_pass(ticket, part, i)) return false;
   if (!part.blocks[i]->get(part.rows[i], fields).ok() || fields.size() != ticket.slots.size()) return false;

@@ -1,7 +1,7 @@
-// Small batches of rows that are read: several in a ticket, read as one and then cut. A ticket costs some
-// microseconds whatever it holds, as much as a hundred records of 100 bytes do. And rows that only an
-// on_error("skip"), filters and maps of numbers keep from being a batch's: read as if they were, they go on
-// side by side (run/evaluate/sample_rows.h).
+// Small batches of rows that are read: several in a ticket, read as one and then split. A ticket costs some
+// microseconds regardless of its content, as much as a hundred records of 100 bytes. Also single elements
+// before an on_error("skip"), filters and maps of numbers: they are read like rows of a batch and processed
+// as columns (run/evaluate/sample_rows.h).
 #include <algorithm>
 #include <numeric>
 
@@ -11,15 +11,15 @@
 namespace headrace {
 namespace {
 
-constexpr uint64_t kTicketNs = 500'000;  // work worth a ticket; readers still share what takes longer
-constexpr uint64_t kMostInTicket = 64, kMostRowsRead = 16384;  // of it
-constexpr uint64_t kRowsAtOnce = 1024;                         // whose bookkeeping stays in the caches
-constexpr uint64_t kBytesAtOnce = 64 << 10;  // of columns: who keeps one batch keeps its neighbours' memory
+constexpr uint64_t kTicketNs = 500'000;  // target work of a ticket, so that readers share longer work
+constexpr uint64_t kMostInTicket = 64, kMostRowsRead = 16384;  // batches and rows of a ticket
+constexpr uint64_t kRowsAtOnce = 1024;                         // their bookkeeping stays in the CPU caches
+constexpr uint64_t kBytesAtOnce = 64 << 10;  // of columns: keeping one batch keeps its neighbors' memory
 constexpr size_t kTicketShare = 64;
-constexpr size_t kRowShare = 4096;  // of the budget: of larger rows too few would go together to be worth it
-constexpr size_t kBeginsAt = 64;    // where memory of the pool begins, and so each batch
+constexpr size_t kRowShare = 4096;  // 1/n of the budget: of larger rows too few would be together
+constexpr size_t kBeginsAt = 64;    // alignment of pool memory, and of each batch
 
-// Nothing is done with any of the rows, and none is tried in the place of another.
+// No row goes through a program or a cache, and no row is replaced by another.
 bool only_pass(const Level& rows) {
   return rows.all_read && std::ranges::all_of(rows.leaves, [](const LeafPlan& leaf) {
            return leaf.source && leaf.programs.empty() && leaf.caches.empty() && leaf.replaces.empty();
@@ -35,7 +35,7 @@ class SameOrder final : public Order {
   const Order& order_;
 };
 
-// The level before its maps, which lives as long as it. Null where elements are more than what is read.
+// The level without its maps, which must not outlive it. Null if elements are not just read.
 std::shared_ptr<const Level> as_read(const std::shared_ptr<const Level>& level) {
   if (only_pass(*level)) return level;
   const LeafPlan& leaf = level->leaves[0];
@@ -52,7 +52,7 @@ std::shared_ptr<const Level> as_read(const std::shared_ptr<const Level>& level) 
   return out;
 }
 
-// A column is one for several batches, of which each has its part; other fields are lists of rows.
+// A column can be shared by several batches, each with its part; other fields must be lists of rows.
 bool can_be_cut(const LeafPlan& leaf) {
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < schema.size(); ++f)
@@ -61,7 +61,7 @@ bool can_be_cut(const LeafPlan& leaf) {
   return true;
 }
 
-// Of a row, in columns.
+// Bytes of a row in columns.
 uint64_t column_bytes(const LeafPlan& leaf) {
   const Schema& schema = leaf.rows->schema;
   uint64_t bytes = 0;
@@ -70,7 +70,7 @@ uint64_t column_bytes(const LeafPlan& leaf) {
   return bytes;
 }
 
-// Whether a batch that follows so many rows in the same memory begins where one may.
+// Whether a batch that follows `rows` rows in the same memory is aligned.
 bool ends_aligned(const LeafPlan& leaf, size_t rows) {
   const Schema& schema = leaf.rows->schema;
   for (size_t f = 0; f < schema.size(); ++f)
@@ -102,7 +102,7 @@ void LevelBody::settle_reads(uint64_t row_ns) {
   block_ = want > block_ ? std::min(want, 2 * block_) : std::max<uint64_t>(1, (block_ + want) / 2);
 }
 
-// Elements that were to be read as rows may each want a block of its own when they go one by one.
+// Elements that were to be read like rows of a batch may each need their own block when read one by one.
 bool LevelBody::may_be_fewer(const Ticket& ticket) const {
   return !ticket.batches.empty() || (as_batch_ && ticket.parts.size() == 1 && ticket.item.count > 1);
 }
@@ -127,7 +127,7 @@ void LevelBody::admit_many(Ticket& ticket) const {
   ticket.parts.push_back({.state = Part::State::io, .count = ticket.num_rows});
 }
 
-// Not passed where a row cannot: run() then makes each batch by itself.
+// Not marked as passed if a row cannot be passed: run() then makes each batch by itself.
 Status LevelBody::fetch_many(Ticket& ticket, Part& part, Counters& counters) const {
   const LeafPlan& leaf = level_->leaves[0];
   const uint64_t most_rows = std::min(kRowsAtOnce, kBytesAtOnce / std::max<uint64_t>(1, column_bytes(leaf)));
@@ -145,7 +145,7 @@ Status LevelBody::fetch_many(Ticket& ticket, Part& part, Counters& counters) con
   return {};
 }
 
-// As if they were one batch, which then is cut. False where a row cannot pass.
+// Reads them as one batch, which is then split. False if a row cannot be passed.
 Result<bool> LevelBody::read_some(std::span<const BatchOfMany> batches, size_t num_rows, Ticket& out,
                                   Counters& counters) const {
   Ticket one;
@@ -210,7 +210,7 @@ void LevelBody::settle_rows(uint64_t row_ns) {
   constexpr uint64_t kBookkeeping = sizeof(Position) + sizeof(Extent) + sizeof(Text) + sizeof(SampleName);
   const uint64_t row_bytes = row_bytes_.load(std::memory_order_relaxed) + kBookkeeping;
   const uint64_t fit = std::min(kTicketNs / row_ns, fetcher_->budget() / kTicketShare / row_bytes);
-  // The fewer go together, the fewer go alone for the sake of one that is damaged.
+  // The smaller the group, the fewer samples must be read individually because of a damaged one.
   if (was_refused_.exchange(false, std::memory_order_relaxed)) {
     block_ = std::max(least_block_, block_ / 4);
     return;
@@ -219,8 +219,8 @@ void LevelBody::settle_rows(uint64_t row_ns) {
   block_ = want > block_ ? std::min(want, 2 * block_) : (block_ + want) / 2;
 }
 
-// False, and nothing has happened, where one of them cannot pass: then each goes by itself, and one that
-// fails costs the others nothing.
+// False, without effects, if a row cannot be passed: then each is processed by itself, so that a failing one
+// does not affect the others.
 bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const {
   Ticket all;
   all.batch = as_batch_.get(), all.num_rows = part.count;
@@ -228,13 +228,13 @@ bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const 
   Part& rows = all.parts.emplace_back();
   rows.count = part.count;
   const Stretch stand = stretch_of(ticket);
-  locate({&stand, 1}, rows);  // their names are wanted
+  locate({&stand, 1}, rows);  // their names are needed
   if (!fetch_and_pass(all, rows, {&stand, 1}, counters).ok() || !rows.has_passed) {
     was_refused_.store(true, std::memory_order_relaxed);
     return false;
   }
   note_bytes(all, rows);
-  if (!together_) {  // else run_together() says which end
+  if (!together_) {  // otherwise run_together() fills in the ends
     ticket.ends.resize(rows.count);
     std::iota(ticket.ends.begin(), ticket.ends.end(), 1);
   }

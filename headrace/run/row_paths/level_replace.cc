@@ -1,4 +1,4 @@
-// on_error("replace"): another sample in the place of one that failed.
+// on_error("replace"): another sample in place of one that failed.
 #include <algorithm>
 
 #include "headrace/run/row_paths/level_body.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kReplaceTries = 100;
 
-// Behind why a sample failed: why nothing took its place.
+// Appended to the error of a sample: why it was not replaced.
 std::string in_vain(uint64_t tries, uint64_t others, const Status& last) {
   if (others == 0) return "; and there is no other sample";
   const std::string who = tries < others ? "the next " + std::to_string(tries) + " samples in order"
@@ -16,7 +16,7 @@ std::string in_vain(uint64_t tries, uint64_t others, const Status& last) {
   return "; " + who + " failed" + (tries < others ? " too" : "") + ", the last: " + std::string(last.text());
 }
 
-// Whether the on_error("replace") of a mark stands above what failed in this leaf. Branches differ in that.
+// Whether the on_error("replace") of a mark covers the failed program of this leaf. Branches differ in that.
 bool covers(const LeafPlan& leaf, uint32_t mark, size_t failed) {
   if (failed == Evaluator::kBeforePrograms) return true;
   return failed < std::ranges::find(leaf.replaces, mark, &LeafPlan::Replace::mark)->covered;
@@ -24,9 +24,10 @@ bool covers(const LeafPlan& leaf, uint32_t mark, size_t failed) {
 
 }  // namespace
 
-// What stands at `here` failed. The innermost on_error("replace") that covers the failure takes the next good
-// position in the order right below it, cyclic: that sample's data and id, drawn with this slot's key. Each
-// try may fail and be replaced further in; a failure that only an outer one covers is that one's to answer.
+// The element at `here` failed. The innermost on_error("replace") that covers the failure takes the next good
+// position in the order right below it, cyclic: that sample's data and id, with the random draws of this
+// place. Each attempt may fail and be replaced further inside; a failure that only an outer one covers is
+// left to that one.
 Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
                           std::span<const MutView> slots, std::span<Tensor> out, Identity& who,
                           Status first) const {
@@ -45,7 +46,7 @@ Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan*& 
                      evaluator, slots, out, who);
       if (last.ok()) evaluator.counters().replaced.add(1);
       if (last.ok() || !is_data_error(last)) return last;
-      if (!covers(*leaf, inner.mark, evaluator.failed())) break;  // not ours to answer
+      if (!covers(*leaf, inner.mark, evaluator.failed())) break;  // left to an outer one
     }
     if (tries > most) return std::move(first).after(in_vain(most, others, last));
   }

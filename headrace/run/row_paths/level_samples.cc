@@ -1,10 +1,10 @@
-// Which sample a row of a part is.
+// Identifies the sample of a row of a part.
 #include "headrace/run/row_paths/level_body.h"
 
 namespace headrace {
 namespace {
 
-// Of a zip, that of the input that names it; of a batch, nothing.
+// For a zip, the sample of the input that names it; for a batch, empty.
 std::optional<SampleRef> sample_at(const LeafPlan& leaf, const Position& at) {
   if (leaf.source) return SampleRef{leaf.read, at.index};
   if (leaf.zipped.empty()) return std::nullopt;
@@ -21,7 +21,7 @@ std::optional<SampleRef> LevelBody::sample_of(const Ticket& ticket, const Part& 
     const Level& level = ticket.batch ? *ticket.batch->rows : *level_;
     return sample_at(level.leaves[part.at[i].leaf], part.at[i]);
   }
-  // Rows that were put in place as they were located: of one that somebody asks about it is done again.
+  // Rows that were copied while being located do not store positions: locate this one again.
   if (many_batches_ || i >= part.count) return std::nullopt;
   size_t row = part.first + i;
   const BatchOfMany* batch = ticket.batches.data();

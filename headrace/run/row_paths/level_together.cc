@@ -1,4 +1,4 @@
-// Elements that go through maps, filters and keys side by side (run/work/together.h): from memory, or read as
+// Elements that go through maps, filters and keys as columns (run/work/together.h): from memory, or read like
 // the rows of a batch (level_many_reads.cc).
 #include <numeric>
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-// As they come to what is done to them together: read, or from memory.
+// The inputs of joint processing: read, or from memory.
 std::optional<Rows> LevelBody::incoming_rows(const Ticket& ticket, const Part& part,
                                              Evaluator& evaluator) const {
   if (ticket.rows_made) return *ticket.rows_made;

@@ -1,4 +1,4 @@
-// Rows of a zip: those of each input, found, fetched and put side by side.
+// Rows of a zip: the rows of each input are located, fetched and joined.
 #include <algorithm>
 #include <iterator>
 
@@ -6,8 +6,8 @@
 
 namespace headrace {
 
-// The inputs of a zip are fetched with its rows; where a level has other leaves too, or elements may be kept,
-// as they are run.
+// The inputs of a zip are fetched with its rows; if the level has other leaves too, or a cache, they are
+// fetched when they are run.
 void LevelBody::locate_zipped(const Level& level, Part& part) const {
   if (level.leaves.size() != 1 || !level.leaves[0].caches.empty()) return;
   part.zipped.resize(level.leaves[0].zipped.size());
@@ -39,7 +39,7 @@ bool LevelBody::gather_zipped(const Level& level, const Part& part, std::span<co
   return true;
 }
 
-// The element of each input, as if alone: what fails there, an on_error there may answer.
+// The element of each input, evaluated on its own: an on_error of the input handles its failures.
 Result<std::vector<Tensor>> LevelBody::zipped_fields(const LeafPlan& leaf, const Row& row,
                                                      Evaluator& evaluator) const {
   std::vector<Tensor> fields;

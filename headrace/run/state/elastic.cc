@@ -7,14 +7,14 @@ namespace {
 
 using Elastic = Pipeline::Elastic;
 
-// Batches of this rank in a pass of which `base` positions are consumed.
+// Remaining batches of this rank in a pass of which `base` positions are consumed.
 uint64_t batches(const Elastic& e, uint64_t base) {
   const uint64_t rows = shard_size(e.shard, e.total, base);
   if (rows == kInfinite) return kInfinite;
   return e.drop_last ? rows / e.batch : (rows + e.batch - 1) / e.batch;
 }
 
-// Positions of a pass consumed after `count` of its batches, all ranks together; the whole pass after its
+// Positions of a pass consumed over all ranks after `count` of its batches; the whole pass after its
 // last.
 uint64_t pass_consumed(const Elastic& e, uint64_t base, uint64_t count) {
   if (count >= batches(e, base)) return e.total;

@@ -39,7 +39,7 @@ Status read_number(const Value& state, const char* key, std::optional<uint64_t>&
   if (!state.find(key)) return {};
   HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
   if (number < 0)
-    return invalid("state: '" + std::string(key) + "' wants at least 0, got " + std::to_string(number));
+    return invalid("state: '" + std::string(key) + "' must be at least 0, got " + std::to_string(number));
   out = static_cast<uint64_t>(number);
   return {};
 }
@@ -48,7 +48,7 @@ Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& o
   if (!state.find(key)) return {};
   HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
   if (number < 0 || number > std::numeric_limits<uint32_t>::max())
-    return invalid("state: '" + std::string(key) + "' wants a number of 32 bits, got " +
+    return invalid("state: '" + std::string(key) + "' must be a 32-bit number, got " +
                    std::to_string(number));
   out = static_cast<uint32_t>(number);
   return {};
@@ -57,9 +57,9 @@ Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& o
 Status read_cursor(const Value& state, Cursor& out) {
   const Value* cursor = state.find("cursor");
   if (!cursor) return {};
-  if (!cursor->list()) return invalid("state: 'cursor' wants a list of numbers");
+  if (!cursor->list()) return invalid("state: 'cursor' must be a list of numbers");
   for (const Value& v : *cursor->list()) {
-    if (!v.integer()) return invalid("state: 'cursor' wants numbers, got " + v.dump());
+    if (!v.integer()) return invalid("state: 'cursor' must contain numbers, got " + v.dump());
     out.push_back(static_cast<uint64_t>(*v.integer()));
   }
   return {};
@@ -70,22 +70,25 @@ Status read_cursor(const Value& state, Cursor& out) {
 Result<IterationState> read_state(const Value& state) {
   if (state.find("plan"))
     return invalid(
-        "state: wants what state_dict() gave, got a plan; hr.load_plan() or `headrace run` open it");
+        "state: expected the output of state_dict(), got a plan; open it with hr.load_plan() or `headrace "
+        "run`");
   if (!state.find("version") || !state.find("fingerprint"))
-    return invalid("state: wants what state_dict() gave, got something without 'version' and 'fingerprint'");
+    return invalid(
+        "state: expected the output of state_dict(), got a value without 'version' and 'fingerprint'");
   HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
-  if (version != kVersion) return invalid("state: wants version 1, got " + std::to_string(version));
+  if (version != kVersion) return invalid("state: expected version 1, got " + std::to_string(version));
   IterationState out;
   std::optional<uint64_t> epoch, consumed, delivered, round;
   HEADRACE_TRY(read_number(state, "epoch", epoch));
   HEADRACE_TRY(read_number(state, "consumed", consumed));
   HEADRACE_TRY(read_number(state, "delivered", delivered));
   HEADRACE_TRY(read_number(state, "round", round));
-  if (!epoch) return invalid("state: wants 'epoch', got " + state.dump());
+  if (!epoch) return invalid("state: expected 'epoch', got " + state.dump());
   out.epoch = *epoch;
   out.finished = state.is_true("finished");
   if (out.finished) return out;
-  if (!consumed && !delivered) return invalid("state: wants 'consumed' or 'delivered', got " + state.dump());
+  if (!consumed && !delivered)
+    return invalid("state: expected 'consumed' or 'delivered', got " + state.dump());
   out.elastic = !delivered;
   out.consumed = consumed.value_or(0), out.delivered = delivered.value_or(0), out.round = round.value_or(0);
   HEADRACE_TRY(read_rank(state, "rank", out.rank));
@@ -105,12 +108,12 @@ Result<IterationState> state_from_value(const Value& state, const std::string& f
   if (half(theirs, false) != half(fingerprint, false))
     return invalid(
         "state: was taken from another plan (verbs, operators, their parameters or seeds differ): "
-        "fingerprint " +
+        "its fingerprint is " +
         theirs + ", this plan's is " + fingerprint);
   if (theirs != fingerprint)
     return invalid(
         "state: the data changed since it was taken (file names, labels, counts or contents differ): "
-        "fingerprint " +
+        "its fingerprint is " +
         theirs + ", this data's is " + fingerprint);
   return where;
 }

@@ -8,25 +8,25 @@
 
 namespace headrace {
 
-// Where an iteration stands. With random access `consumed` (samples, over all ranks) says it all and fits any
-// world size; with a filter, unbatch or window shuffle it is a cursor of this rank.
+// The position of an iteration. With random access `consumed` (samples, over all ranks) is enough and fits
+// any world size; with a filter, unbatch or window shuffle it is a cursor of this rank.
 struct IterationState {
   uint64_t epoch = 0;
   uint64_t consumed = 0;
   bool elastic = true;
   bool finished = false;
   Cursor cursor{};
-  uint64_t delivered = 0;  // with a cursor or a deal: elements of this epoch handed out by this rank
+  uint64_t delivered = 0;  // with a cursor or an assignment: elements of this epoch handed out by this rank
   uint64_t round = 0;      // with steps=: how often this rank began its outputs again
-  std::optional<AssignmentPlace> dealt;  // in place of a cursor
-  std::string bound_by;                  // the verb that keeps states of all ranks from being merged
-  std::optional<uint32_t> rank, world;   // whose the cursor is: of any rank, of any world when there is none
+  std::optional<AssignmentPlace> dealt;  // instead of a cursor
+  std::string bound_by;                  // the verb that prevents merging the states of all ranks
+  std::optional<uint32_t> rank, world;   // the rank and world of the cursor; empty: any
 };
 
 Value state_to_value(const IterationState& where, const std::string& fingerprint);
-// What a state says, of whatever plan.
+// Parses a state of any plan.
 Result<IterationState> read_state(const Value& state);
-// Refuses another version, another plan, changed data; says which.
+// An error for another version, another plan, or changed data.
 Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint);
 
 }  // namespace headrace

@@ -16,15 +16,15 @@ Status check_alike(std::span<const Value> states, std::span<const IterationState
     const IterationState& where = ranks[i];
     HEADRACE_ASSIGN(const std::string theirs, states[i].get_text("fingerprint"));
     if (theirs != fingerprint)
-      return invalid("merge_states: wants states of one pipeline, got the fingerprints " + fingerprint +
+      return invalid("merge_states: expected states of one pipeline, got the fingerprints " + fingerprint +
                      " and " + theirs);
     if (!where.bound_by.empty())
       return invalid("merge_states: " + why_not_merged(where.bound_by) +
-                     "; a state of this pipeline resumes on its own world only");
+                     "; a state of this pipeline only resumes with the same world size");
     const IterationState& first = ranks[0];
     if (where.epoch != first.epoch || where.finished != first.finished || where.elastic != first.elastic ||
         where.consumed != first.consumed || where.delivered != first.delivered)
-      return invalid("merge_states: wants states taken after the same number of elements, got " +
+      return invalid("merge_states: expected states taken after the same number of elements, got " +
                      states[0].dump() + " and " + states[i].dump());
   }
   return {};
@@ -39,10 +39,10 @@ std::string missing_text(const std::set<uint32_t>& seen, uint32_t world) {
   return out + (world - seen.size() > shown ? ", …" : "") + " of " + std::to_string(world);
 }
 
-// Each rank of one world once, those of outputs that all ranks share excepted: these do not say whose they
-// are.
+// Checks that each rank of one world is there once, except states of outputs that all ranks share: those do
+// not record their rank.
 Status check_ranks(std::span<const IterationState> ranks) {
-  const std::string wanted = "merge_states: wants the states of all ranks of one world, each once; got " +
+  const std::string wanted = "merge_states: expected the states of all ranks of one world, each once; got " +
                              std::to_string(ranks.size()) + " states, ";
   std::set<uint32_t> seen;
   std::optional<uint32_t> all;
@@ -69,14 +69,14 @@ Status check_ranks(std::span<const IterationState> ranks) {
 
 std::string why_not_merged(const std::string& bound_by) {
   if (bound_by == "repeat") return "the passes of a repeat after the shard differ from rank to rank";
-  if (bound_by == "shard") return "the shard itself stands after a filter, unbatch, window shuffle or skip";
-  if (bound_by == "deterministic=False") return "with deterministic=False elements come in no order";
-  return "only maps, filters, on_error, batches and one unbatch of samples may stand after the shard, not '" +
+  if (bound_by == "shard") return "the shard itself is after a filter, unbatch, window shuffle or skip";
+  if (bound_by == "deterministic=False") return "with deterministic=False elements come in no fixed order";
+  return "only maps, filters, on_error, batches and one unbatch of samples may follow the shard, not '" +
          bound_by + "'";
 }
 
 Result<Value> merge_states(std::span<const Value> states) {
-  if (states.empty()) return invalid("merge_states: wants the states of all ranks, got none");
+  if (states.empty()) return invalid("merge_states: expected the states of all ranks, got none");
   std::vector<IterationState> ranks;
   for (const Value& state : states) {
     HEADRACE_ASSIGN(IterationState where, read_state(state));
@@ -84,7 +84,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   }
   HEADRACE_TRY(check_alike(states, ranks));
   const auto whole = [](const IterationState& where) { return !where.rank && !where.world; };
-  if (std::all_of(ranks.begin(), ranks.end(), whole)) return states[0];  // fits every world as it is
+  if (std::all_of(ranks.begin(), ranks.end(), whole)) return states[0];  // fits every world already
   HEADRACE_TRY(check_ranks(ranks));
   IterationState merged{.epoch = ranks[0].epoch, .elastic = false, .delivered = ranks[0].delivered};
   HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
@@ -98,7 +98,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   std::vector<AssignmentPlace> places;
   for (const IterationState& where : ranks) {
     if (!where.dealt || !(where.dealt->deal == ranks[0].dealt->deal))
-      return invalid("merge_states: wants states that went on from one merged state, got states of several");
+      return invalid("merge_states: expected states that continue one merged state, got states of several");
     places.push_back(*where.dealt);
   }
   merged.dealt = AssignmentPlace{merge_assignments(places), 0, {}};

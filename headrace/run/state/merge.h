@@ -1,5 +1,5 @@
-// States of all ranks made into one, for plans whose ranks each stand somewhere else: those with a filter,
-// unbatch or on_error("skip") after the shard.
+// Merges the states of all ranks into one, for plans whose ranks are at different positions: those with a
+// filter, unbatch or on_error("skip") after the shard.
 #pragma once
 #include <span>
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace headrace {
 
-// One state that resumes on any world, from those that all ranks of a world saved after the same number of
-// elements; in any order. No sample is lost and none repeated. Refuses what cannot be merged, and says why.
+// One state that resumes with any world size, from those that all ranks of a world saved after the same
+// number of elements; in any order. No sample is lost or repeated. Returns an error with the reason if they
+// cannot be merged.
 Result<Value> merge_states(std::span<const Value> states);
 
 // Why states of a plan with this verb after its shard cannot be merged.

@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// The numbers that deals stand in at the end of a cursor: see save_assignment.
+// The numbers of an assignment at the end of a cursor: see save_assignment.
 constexpr size_t kFreshAssignment = 5;
 
 // A cursor may belong to one rank, or to the ranks of one world.
@@ -17,10 +17,10 @@ Status check_rank(const IterationState& where, const Pipeline& pipeline) {
   const auto name = [](std::optional<uint32_t> rank, uint32_t world) {
     return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
   };
-  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", this is " +
-                 name(mine.rank, mine.world) + "; " +
+  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) +
+                 ", but this is " + name(mine.rank, mine.world) + "; " +
                  (where.bound_by.empty()
-                      ? "merge_states() makes one for any world of those of all ranks"
+                      ? "merge_states() merges the states of all ranks into one for any world"
                       : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)));
 }
 
@@ -62,17 +62,18 @@ Status check_fits(const IterationState& where, const Pipeline& pipeline) {
   if (where.elastic && is_elastic && e.total != kInfinite && e.times != 0) {
     const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
     if (where.consumed > most)
-      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", an epoch has " +
+      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", but an epoch has " +
                      std::to_string(most));
   }
   const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
   if (where.elastic != is_elastic && !where.finished && !begins)
-    return invalid(where.elastic ? "state: was taken with deterministic=True, this loader has not"
-                                 : "state: was taken with deterministic=False, this loader has not");
+    return invalid(where.elastic
+                       ? "state: was taken with deterministic=True, but this loader has deterministic=False"
+                       : "state: was taken with deterministic=False, but this loader has deterministic=True");
   HEADRACE_TRY(check_rank(where, pipeline));
   const bool again = where.round > 0 && where.cursor.empty() && pipeline.shard && pipeline.shard->steps;
   const bool fits = pipeline.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
-  if (!where.finished && !where.elastic && !fits) return invalid("state: its cursor does not fit this plan");
+  if (!where.finished && !where.elastic && !fits) return invalid("state: the cursor does not fit this plan");
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Bytes and tensors as the numbers of a cursor.
+// Stores bytes and tensors as numbers of a cursor.
 #pragma once
 #include <string>
 #include <string_view>

@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMostSamples = 64;  // of an item
 constexpr auto kMostTime = std::chrono::milliseconds(1);
 
-// A pass of the generator. Goes from the feeder to the body with an item, and back when its work is done:
-// `busy` says whose it is.
+// A pass of the generator. It moves from the feeder to the body with an item, and back when the work is done:
+// `busy` is true while the body owns it.
 struct GenerateTurn {
   std::atomic<bool> busy{false};
   std::unique_ptr<Generator::Pass> pass;  // null before the first item
@@ -42,7 +42,7 @@ class GenerateFeeder final : public Stream {
     return Pull::item;
   }
   void start(uint64_t epoch, uint32_t occurrence) override {
-    turn_ = std::make_shared<GenerateTurn>();  // work that is under way keeps the one it has
+    turn_ = std::make_shared<GenerateTurn>();  // running work keeps the old one
     turn_->epoch = epoch, turn_->occurrence = occurrence;
   }
   void save(Cursor& cursor) const override {
@@ -62,7 +62,7 @@ class GenerateFeeder final : public Stream {
   std::shared_ptr<GenerateTurn> turn_ = std::make_shared<GenerateTurn>();
 };
 
-// The pass, where the turn says that it stands.
+// Opens the pass at the position of the turn.
 Status open_generator(const Generator& generator, GenerateTurn& turn) {
   if (turn.pass) return {};
   HEADRACE_ASSIGN(turn.pass, generator.start(turn.epoch));
@@ -123,9 +123,9 @@ class GenerateBody::Made {
 
  private:
   Ticket& ticket_;
-  Rows rows_;  // side by side, or
+  Rows rows_;  // as columns, or
   std::vector<MutView> slots_;
-  std::shared_ptr<std::vector<SampleName>> names_;  // null: in memory of their own
+  std::shared_ptr<std::vector<SampleName>> names_;  // null: samples have memory of their own
 };
 
 // A failure ends the stream after the samples before it.

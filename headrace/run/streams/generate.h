@@ -1,6 +1,6 @@
-// What reads a Generator: one item is under way at a time, of as many samples as come without a wait that
-// would be felt. Its cursor: samples handed out since the place that follows, the index of the first of
-// them, that place in the generator's own words, or nothing for its beginning.
+// Reads a Generator: one item is in progress at a time, with as many samples as come in about a millisecond.
+// Its cursor: the number of samples handed out since the saved place, the index of the first of them, and
+// that place as the generator encodes it (empty: its beginning).
 #pragma once
 #include "headrace/run/streams/stream.h"
 #include "headrace/run/work/body.h"
@@ -24,7 +24,7 @@ class GenerateBody final : public Body {
   GeneratorPtr generator_;
   uint32_t read_;
   std::string made_at_;
-  bool side_by_side_ = false;  // samples of an item
+  bool side_by_side_ = false;  // samples of an item are stored as columns
 };
 
 }  // namespace headrace

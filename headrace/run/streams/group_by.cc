@@ -16,9 +16,9 @@ int64_t integer_of(const View& value) {
   return out;
 }
 
-// Samples wait in their groups, first in, first out, until one is a batch. What a group holds are the last
-// so many that came to it: the state is these numbers and where the oldest held sample came from; from there
-// the samples are read again, and come to the same groups.
+// Samples wait in their groups, first in, first out, until a group is a batch. A group holds the last n
+// samples that came to it: the state is these numbers and the position of the oldest held sample; from there
+// the samples are read again, and go to the same groups.
 class GroupByStream final : public OneChild {
  public:
   GroupByStream(StreamPtr child, const GroupBy& group) : OneChild(std::move(child)), rule_(group) {}
@@ -92,16 +92,16 @@ class GroupByStream final : public OneChild {
   struct Held {
     Sample sample;
     int64_t length = 0;  // or key
-    Cursor before;       // where the child stood before it was pulled
+    Cursor before;       // position of the child before it was pulled
     uint64_t ordinal = 0;
   };
   struct Group {
     std::deque<Held> held;
-    int64_t longest = 1;  // of those that came, so that empty samples fill a token budget, too
+    int64_t longest = 1;  // at least 1, so that empty samples fill a token budget, too
   };
   using Groups = std::map<int64_t, Group>;  // at the end they are handed out in this order
-  // Of the groups that were left at the end, so that a state after each of them costs no look at all others:
-  // what a state says of them, and the oldest sample of each and those behind it.
+  // The groups left at the end, so that a state after each of them does not examine all others: their part of
+  // the state, and the oldest sample of each group and those after it.
   struct Rest {
     Cursor held;
     std::vector<const Held*> oldest;
@@ -151,7 +151,7 @@ class GroupByStream final : public OneChild {
     next_.length = integer_of(next_.sample.fields.back().view());
     next_.sample.fields.pop_back();
     if (rule_.pad_to_boundary && next_.length >= rule_.boundaries.back()) {
-      failure = invalid("bucket_by_length: pad_to_boundary wants lengths below the last boundary, " +
+      failure = invalid("bucket_by_length: with pad_to_boundary lengths must be below the last boundary, " +
                         std::to_string(rule_.boundaries.back()) + ", got " + std::to_string(next_.length));
       return Pull::error;
     }
@@ -159,7 +159,7 @@ class GroupByStream final : public OneChild {
     return Pull::item;
   }
 
-  // next_ joins its group. True when that had no room for it, and gave what it held as a batch.
+  // Adds next_ to its group. True if the group had no room, and its content was given out as a batch.
   bool add(Item& out) {
     ++pulled_, ++replay_next_;
     const int64_t key = key_of(next_);
@@ -204,7 +204,7 @@ class GroupByStream final : public OneChild {
     }
   }
 
-  // After restore(): read again from the oldest held one on, and keep what was held.
+  // After restore(): reads again from the oldest held sample on, and keeps those that were held.
   Pull replay(Status& failure) {
     while (replay_next_ < pulled_) {
       const Pull pulled = pull_child(failure);
@@ -231,7 +231,7 @@ class GroupByStream final : public OneChild {
   Rest rest_;
   uint64_t pulled_ = 0;               // samples since the epoch began
   uint64_t replay_next_ = 0;          // after restore(): the next to be read again
-  std::map<int64_t, uint64_t> left_;  // and how many of the last each group keeps
+  std::map<int64_t, uint64_t> left_;  // and how many of the last samples each group keeps
   Cursor restored_;
   bool ended_ = false;
 };

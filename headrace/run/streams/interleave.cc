@@ -6,7 +6,7 @@ namespace headrace {
 namespace {
 
 // Slots take turns of `block` elements. As in tf.data, a slot whose input has ended loses its turn, and opens
-// the next input when it comes to be asked again.
+// the next input in its next turn.
 class InterleaveStream final : public Stream {
  public:
   InterleaveStream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block)
@@ -61,7 +61,7 @@ class InterleaveStream final : public Stream {
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
   }
-  // Those that are open, and those that will fill the empty slots; whose turn it is last.
+  // Open inputs, and those that will fill empty slots; the one whose turn it is comes last.
   void open_stages(std::vector<Stage*>& out) override {
     uint64_t coming = next_;
     std::vector<uint64_t> order;
@@ -92,9 +92,9 @@ class InterleaveStream final : public Stream {
   std::vector<StreamPtr> children_;
   std::vector<uint64_t> slots_;  // the child in each
   uint64_t block_;
-  uint64_t at_ = 0, taken_ = 0;  // whose turn it is, and what it gave in it
-  uint64_t next_ = 0;            // child to be opened
-  uint64_t open_ = 0;            // slots that hold one
+  uint64_t at_ = 0, taken_ = 0;  // the slot whose turn it is, and elements it gave in this turn
+  uint64_t next_ = 0;            // child to be opened next
+  uint64_t open_ = 0;            // slots with an open child
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ class Children : public Stream {
   }
 
  protected:
-  // All take in work, but first the one whose turn it is: memory that others hold cannot be given back by
-  // being consumed before it gives.
+  // All children admit work, but the one whose turn it is comes first: memory held by others is only released
+  // when they are consumed, after it has given its element.
   void open_first(size_t first, std::vector<Stage*>& out) {
     for (size_t k = children_.size(); k-- > 0;)
       if (k != first) children_[k]->open_stages(out);
@@ -28,7 +28,8 @@ class Children : public Stream {
   std::vector<StreamPtr> children_;
 };
 
-// What some children have given while others are still at work stands in the state by where it began.
+// Elements that some children have given while others still work are in the state by the position before
+// them.
 class ZipStream final : public Children {
  public:
   ZipStream(std::vector<StreamPtr> children, uint32_t ids)
@@ -37,7 +38,7 @@ class ZipStream final : public Children {
   Pull pull(Item& out, Status& failure, uint64_t) override {
     for (size_t k = 0; k < children_.size(); ++k) {
       if (!held_[k].samples.empty()) continue;
-      Item item;  // of what answers otherwise, nothing is kept
+      Item item;  // discarded unless the pull succeeds
       if (const Pull pulled = children_[k]->pull_one(item, failure); pulled != Pull::item) return pulled;
       held_[k] = std::move(item);
     }
@@ -82,10 +83,10 @@ class ZipStream final : public Children {
 
   uint32_t ids_;
   std::vector<Item> held_;  // of this element, by child
-  Cursor begin_;            // where the children stood before it
+  Cursor begin_;            // positions of the children before it
 };
 
-// Positions of a route (Mixture, Choices) over children that say only at their ends how many they were.
+// Positions of a route (Mixture, Choices) over children whose length is only known at their end.
 template <class Route> class RoutedStream final : public Children {
  public:
   RoutedStream(std::vector<StreamPtr> children, Route route, MixStop stop, std::string verb)
@@ -106,7 +107,7 @@ template <class Route> class RoutedStream final : public Children {
         leave_out(*source, position_);
       else if (empty_[*source]) {
         failure =
-            invalid(verb_ + ": dataset " + std::to_string(*source) + " is empty and cannot begin again");
+            invalid(verb_ + ": dataset " + std::to_string(*source) + " is empty and cannot be repeated");
         return Pull::error;
       } else {
         ended_[*source] = true;
@@ -116,7 +117,7 @@ template <class Route> class RoutedStream final : public Children {
     return Pull::end;
   }
   void start(uint64_t epoch, uint32_t occurrence) override { begin(epoch, occurrence); }
-  // The position; who has been left out and where, or who has ended and which pass is under way.
+  // The position; the children left out and where, or the ended children and the current passes.
   void save(Cursor& cursor) const override {
     cursor.push_back(position_);
     cursor.push_back(left_out_.size());
@@ -150,7 +151,7 @@ template <class Route> class RoutedStream final : public Children {
   }
 
  private:
-  // Whose turn it is; choices of what was left out are passed over.
+  // The child whose turn it is; choices of children that were left out are skipped.
   std::optional<uint32_t> next() {
     if (stop_ == MixStop::cycle && all_ended()) return std::nullopt;
     for (; route_.has(position_); ++position_) {
@@ -191,12 +192,12 @@ template <class Route> class RoutedStream final : public Children {
   std::string verb_;
   uint64_t position_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
-  std::vector<std::pair<uint32_t, uint64_t>> left_out_;  // and from which position on
-  std::vector<bool> out_, ended_, empty_;                // by child; empty: nothing came in this pass
+  std::vector<std::pair<uint32_t, uint64_t>> left_out_;  // child, and from which position on
+  std::vector<bool> out_, ended_, empty_;                // by child; empty: no element in this pass
   std::vector<uint64_t> pass_;
 };
 
-// Rows that several windows share are held; the state is where the oldest of them began.
+// Rows that several windows share are held; the state is the position of the oldest of them.
 class WindowStream final : public Stream {
  public:
   WindowStream(StreamPtr child, const Window& window) : child_(std::move(child)), window_(window) {}
@@ -259,7 +260,7 @@ class WindowStream final : public Stream {
  private:
   struct Held {
     Sample sample;
-    Cursor before;  // where the child stood
+    Cursor before;  // position of the child before it
   };
   void end() {
     ended_ = true;
@@ -280,8 +281,7 @@ class WindowStream final : public Stream {
 StreamPtr zip_stream(std::vector<StreamPtr> children, uint32_t ids) {
   return std::make_unique<ZipStream>(std::move(children), ids);
 }
-// Settled for known sizes it would leave out sources ahead of time, which is the same order: the streams
-// begin anew.
+// Makes an unsettled mixture. One settled for known sizes would leave out sources earlier, in the same order.
 StreamPtr mix_stream(std::vector<StreamPtr> children, const Mix& mix) {
   return std::make_unique<RoutedStream<Mixture>>(std::move(children), *Mixture::make(mix.schedule, mix.seed),
                                                  mix.stop, "mix");

@@ -1,4 +1,4 @@
-// What sequential verbs over one child have in common.
+// Base class of sequential verbs over one child.
 #pragma once
 #include <utility>
 
@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-// A verb over one child: passes everything on but what it overrides.
+// Passes every call on to its child unless overridden.
 class OneChild : public Stream {
  public:
   explicit OneChild(StreamPtr child) : child_(std::move(child)) {}

@@ -1,5 +1,5 @@
-// Which sequences share a row. Rows are filled by their lengths alone, so a state is where the first sequence
-// of the rows under way came from, and how much of them was handed out: from there they are filled again.
+// Decides which sequences share a row. Rows are filled by length only, so a state is the position of the
+// first sequence of the current rows, and how many of them were handed out: from there they are filled again.
 #include <algorithm>
 #include <numeric>
 
@@ -8,13 +8,13 @@
 namespace headrace {
 namespace {
 
-// The child's samples, each with where the child stood before it.
+// A sample of the child, with the position of the child before it.
 struct Pulled {
   Sample sample;
   Cursor before;
 };
 
-// The packed fields of a sample, or the message why not. `pulled` keeps the sample whole.
+// The packed fields of a sample, or an error. `pulled` keeps the whole sample.
 Pull pull_sequence(Stream& child, const Pack& pack, Pulled& out, Status& failure) {
   out.before.clear();
   child.save(out.before);
@@ -30,7 +30,7 @@ Pull pull_sequence(Stream& child, const Pack& pack, Pulled& out, Status& failure
   for (const int field : pack.fields) {
     Tensor& sequence = out.sample.fields[static_cast<size_t>(field)];
     if (sequence.is_ragged()) {
-      failure = invalid("pack: wants sequences of numbers, got rows of any lengths; unbatch them first");
+      failure = invalid("pack: expected sequences of numbers, got ragged rows; unbatch them first");
       return Pull::error;
     }
     fields.push_back(std::move(sequence));
@@ -43,7 +43,7 @@ uint64_t length(const Sample& sample, size_t field) {
   return static_cast<uint64_t>(sample.fields[field].shape[0]);
 }
 
-// first_fit, best_fit: `bins` rows are open; when a sequence fits into none, all are handed out.
+// first_fit, best_fit: `bins` rows are open; when a sequence fits into none of them, all are handed out.
 class BinsStream final : public OneChild {
  public:
   BinsStream(StreamPtr child, const Pack& pack) : OneChild(std::move(child)), pack_(pack) {}
@@ -88,7 +88,7 @@ class BinsStream final : public OneChild {
     next_row_ = 0, skip_ = skip, waiting_ = ended_ = false;
   }
 
-  // Fill bins until a sequence fits into none, or none comes.
+  // Fills bins until a sequence fits into none, or there are no more sequences.
   Pull fill(Status& failure) {
     while (true) {
       if (!waiting_ && !ended_) {
@@ -108,7 +108,7 @@ class BinsStream final : public OneChild {
     }
   }
 
-  // True when one of the rows is still to be handed out.
+  // True if a row is left to hand out.
   bool close_bins() {
     rows_.clear();
     for (Bin& bin : bins_) rows_.push_back(std::move(bin.samples));
@@ -121,13 +121,13 @@ class BinsStream final : public OneChild {
   Status check_length(const Sample& sample) const {
     for (size_t f = 0; f < sample.fields.size(); ++f)
       if (length(sample, f) > pack_.lengths[f])
-        return invalid("pack: wants sequences of at most " + std::to_string(pack_.lengths[f]) + ", got " +
+        return invalid("pack: expected sequences of at most " + std::to_string(pack_.lengths[f]) + ", got " +
                        std::to_string(length(sample, f)) + " in sample " + std::to_string(sample.id.index) +
                        "; crop them, or use strategy \"concat_and_split\"");
     return {};
   }
 
-  // Puts next_ into an open bin, or into a new one while there may be one more.
+  // Puts next_ into an open bin, or into a new one if another is permitted.
   bool put() {
     Bin* best = nullptr;
     uint64_t most_used = 0;
@@ -154,18 +154,18 @@ class BinsStream final : public OneChild {
   }
 
   const Pack pack_;
-  std::vector<Bin> bins_;                  // that are being filled
-  Cursor bins_began_;                      // where the child stood before the first of their sequences
-  std::vector<std::vector<Sample>> rows_;  // that are handed out
+  std::vector<Bin> bins_;                  // being filled
+  Cursor bins_began_;                      // position of the child before the first of their sequences
+  std::vector<std::vector<Sample>> rows_;  // being handed out
   Cursor began_;
   size_t next_row_ = 0;
   uint64_t skip_ = 0;     // after restore(): rows that were handed out
   Pulled next_;           // a sequence that fits into no bin
-  bool waiting_ = false;  // whether there is one
+  bool waiting_ = false;  // next_ is set
   bool ended_ = false;
 };
 
-// concat_and_split: one row is filled to its end, and what is left of a sequence begins the next.
+// concat_and_split: one row is filled to its end, and the rest of a sequence begins the next row.
 class SplitStream final : public OneChild {
  public:
   SplitStream(StreamPtr child, const Pack& pack) : OneChild(std::move(child)), pack_(pack) {}
@@ -193,7 +193,7 @@ class SplitStream final : public OneChild {
     child_->start(epoch, occurrence);
     begin(0);
   }
-  // Where the row under way began, or the next one begins.
+  // The position where the current row began, or where the next one begins.
   void save(Cursor& cursor) const override {
     if (!row_.empty()) {
       cursor.insert(cursor.end(), began_.begin(), began_.end());
@@ -223,12 +223,12 @@ class SplitStream final : public OneChild {
   Status check_lengths(const Sample& sample) const {
     for (size_t f = 1; f < sample.fields.size(); ++f)
       if (length(sample, f) != length(sample, 0))
-        return invalid("pack: \"concat_and_split\" wants fields of one length, got " +
+        return invalid("pack: \"concat_and_split\" expects fields of equal length, got " +
                        std::to_string(length(sample, 0)) + " and " + std::to_string(length(sample, f)) +
                        " in sample " + std::to_string(sample.id.index));
     return {};
   }
-  // As much of next_ as the row has room for.
+  // Takes as much of next_ as the row has room for.
   void take_piece() {
     const uint64_t whole = length(next_.sample, 0);
     const uint64_t from = std::min(offset_, whole);
@@ -247,10 +247,10 @@ class SplitStream final : public OneChild {
 
   const Pack pack_;
   std::vector<Sample> row_;  // pieces
-  Cursor began_;             // where the row's first piece comes from
-  uint64_t used_ = 0;        // of the row
+  Cursor began_;             // position of the row's first piece
+  uint64_t used_ = 0;        // length used in the row
   Pulled next_;
-  bool waiting_ = false;  // next_ has something left
+  bool waiting_ = false;  // a part of next_ is left,
   uint64_t offset_ = 0;   // from here on
   bool ended_ = false;
 };

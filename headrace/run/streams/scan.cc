@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMostScanned = 256;  // of an item
 
-// Goes from the feeder to the body with an item, and back when its work is done: `busy` says whose it is.
+// Moves from the feeder to the body with an item, and back when the work is done: `busy` is true while the
+// body owns it.
 struct ScanTurn {
   std::atomic<bool> busy{false};
   std::vector<Tensor> carried;
@@ -68,7 +69,7 @@ class ScanFeeder final : public OneChild {
   }
 
  private:
-  // Work that is under way elsewhere keeps the turn it has.
+  // Running work keeps the old turn.
   void begin(std::vector<Tensor> carried, uint64_t again) {
     turn_ = std::make_shared<ScanTurn>();
     turn_->carried = std::move(carried);
@@ -77,7 +78,7 @@ class ScanFeeder final : public OneChild {
 
   std::vector<Tensor> initial_;
   std::shared_ptr<ScanTurn> turn_ = std::make_shared<ScanTurn>();
-  uint64_t again_ = 0;  // after restore(): elements to be made once more, which were handed out
+  uint64_t again_ = 0;  // after restore(): elements that were handed out and must be made once more
 };
 
 }  // namespace
@@ -92,8 +93,8 @@ Result<bool> ScanBody::admit(Ticket& ticket, size_t, Pool&) const {
   return true;
 }
 
-// May run again when it found no memory: the turn changes at the end only. A sample that fails ends the
-// stream after those before it.
+// May run again after it found no memory: the turn only changes at the end. A sample that fails ends the
+// stream after the samples before it.
 RowStatus ScanBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   auto& turn = *static_cast<ScanTurn*>(ticket.item.turn.get());
   const std::shared_ptr<const void> held = hold_for({&program_, 1});

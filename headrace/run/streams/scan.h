@@ -1,14 +1,14 @@
-// What carries a state from element to element. One item is under way at a time; whoever feeds the stage
-// waits for the state that the item before left behind. An item is all samples that are there, so that the
-// waiting costs little; a state of the run does not depend on how many those were.
+// Carries a state from element to element. One item is in progress at a time; the feeder of the stage waits
+// for the state after the previous item. An item is all samples that are available, so that waiting costs
+// little; a state of the run does not depend on their number.
 #pragma once
 #include "headrace/run/streams/stream.h"
 #include "headrace/run/work/body.h"
 
 namespace headrace {
 
-// The items of a ScanBody. Its cursor: elements handed out since the state that follows was left, that
-// state, where the child stood.
+// The items of a ScanBody. Its cursor: elements handed out since the saved state, that state, and the
+// position of the child at that state.
 StreamPtr scan_feeder(StreamPtr child, std::vector<Tensor> initial);
 
 class ScanBody final : public Body {

@@ -9,7 +9,7 @@ namespace {
 
 using Counts = std::vector<uint64_t>;  // inputs taken by each rank of a world
 
-// Inputs before `end` that such a world leaves.
+// The number of inputs before `end` that such a world left.
 uint64_t left_before(const Counts& counts, uint64_t end) {
   const uint64_t world = counts.size();
   uint64_t left = 0;
@@ -20,7 +20,7 @@ uint64_t left_before(const Counts& counts, uint64_t end) {
   return left;
 }
 
-// Which input is the `ordinal`-th left.
+// The position of the `ordinal`-th remaining input.
 uint64_t nth_left(const Counts& counts, uint64_t ordinal) {
   uint64_t low = ordinal, high = ordinal + std::accumulate(counts.begin(), counts.end(), uint64_t{0});
   while (low < high) {
@@ -77,7 +77,8 @@ class DealStream final : public Stream {
     next += out.count;
     return Pull::item;
   }
-  // The beginning of an epoch, or of a later round: then the deal is over, all of it taken.
+  // The beginning of an epoch, or of a later round: then the assignment is complete, and all inputs are
+  // taken.
   void start(uint64_t epoch, uint32_t occurrence) override {
     if (occurrence == 0)
       place_ = {};
@@ -106,10 +107,10 @@ class DealStream final : public Stream {
 
 Result<Counts> numbers_of(const Value& value) {
   Counts out;
-  if (!value.list()) return invalid("state: 'dealt' wants lists of numbers, got " + value.dump());
+  if (!value.list()) return invalid("state: 'dealt' must contain lists of numbers, got " + value.dump());
   for (const Value& v : *value.list()) {
     if (!v.integer() || *v.integer() < 0)
-      return invalid("state: 'dealt' wants numbers of at least 0, got " + v.dump());
+      return invalid("state: 'dealt' must contain numbers of at least 0, got " + v.dump());
     out.push_back(static_cast<uint64_t>(*v.integer()));
   }
   return out;
@@ -119,7 +120,8 @@ Result<std::vector<Counts>> lists_of(const Value& state, std::string_view key) {
   std::vector<Counts> out;
   const Value* value = state.find(key);
   if (!value) return out;
-  if (!value->list()) return invalid("state: '" + std::string(key) + "' wants a list, got " + value->dump());
+  if (!value->list())
+    return invalid("state: '" + std::string(key) + "' must be a list, got " + value->dump());
   for (const Value& v : *value->list()) {
     HEADRACE_ASSIGN(Counts counts, numbers_of(v));
     out.push_back(std::move(counts));
@@ -191,17 +193,17 @@ Result<AssignmentPlace> assignment_from_value(const Value& value) {
   AssignmentPlace out;
   HEADRACE_ASSIGN(out.deal.taken, lists_of(value, "before"));
   for (const Counts& counts : out.deal.taken)
-    if (counts.empty()) return invalid("state: 'before' wants the counts of at least one rank");
+    if (counts.empty()) return invalid("state: 'before' must have the counts of at least one rank");
   HEADRACE_ASSIGN(const std::vector<Counts> pairs, lists_of(value, "partial"));
   for (const Counts& pair : pairs) {
-    if (pair.size() != 2) return invalid("state: 'partial' wants pairs");
+    if (pair.size() != 2) return invalid("state: 'partial' must contain pairs");
     out.deal.partial.emplace_back(pair[0], pair[1]);
   }
   std::sort(out.deal.partial.begin(), out.deal.partial.end());
   const auto read = [&](const char* key, uint64_t& member) -> Status {
     if (!value.find(key)) return {};
     HEADRACE_ASSIGN(const int64_t number, value.get_integer(key));
-    if (number < 0) return invalid("state: '" + std::string(key) + "' wants at least 0");
+    if (number < 0) return invalid("state: '" + std::string(key) + "' must be at least 0");
     member = static_cast<uint64_t>(number);
     return {};
   };

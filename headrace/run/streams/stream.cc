@@ -29,7 +29,7 @@ class PositionStream final : public Stream {
   void save(Cursor& cursor) const override { cursor.push_back(next_); }
   void restore(CursorReader& cursor) override {
     next_ = cursor.next();
-  }  // gaps stay: a ticket was given back
+  }  // gaps are kept: a ticket was given back
   bool leave_out(std::span<const Gap> outputs) override {
     for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
     pass_gap();
@@ -45,7 +45,7 @@ class PositionStream final : public Stream {
     if (const auto gap = next_gap(); gap != gaps_.end() && gap->first == next_) next_ += gap->count;
   }
 
-  std::vector<Gap> gaps_;  // positions that are left out
+  std::vector<Gap> gaps_;  // skipped positions
   std::shared_ptr<const Level> level_;
   const uint64_t* block_;
   const Level::Start* start_;
@@ -138,7 +138,7 @@ class RepeatStream final : public OneChild {
   }
   uint64_t times_, pass_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
-  bool empty_ = true;  // this pass: an endless repeat of nothing ends
+  bool empty_ = true;  // no element in this pass: then an endless repeat ends
 };
 
 class ConcatenateStream final : public Stream {
@@ -166,8 +166,8 @@ class ConcatenateStream final : public Stream {
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
   }
-  // The child under way; the next one only when that has taken in all it will, for memory that a later one
-  // holds cannot be given back by being consumed.
+  // The current child; the next one only when that has admitted everything, because memory held by a later
+  // child cannot be released by consuming it.
   void open_stages(std::vector<Stage*>& out) override {
     size_t end = current_;
     while (end < children_.size() && children_[end]->has_taken_all()) ++end;
@@ -182,7 +182,7 @@ class ConcatenateStream final : public Stream {
 };
 
 // A shard after a border: every rank runs everything and keeps one output of each round of `world`. A round
-// is pulled whole before its output is given, so the state is the same on all ranks and good for any world.
+// is pulled completely before its output is given, so the state is the same on all ranks and fits any world.
 class RoundStream final : public OneChild {
  public:
   RoundStream(StreamPtr child, const Shard& shard, bool exact)
@@ -257,15 +257,15 @@ class RoundStream final : public OneChild {
   Shard shard_;
   bool exact_;
   uint64_t seen_ = 0, pulled_ = 0;   // outputs in the rounds before, and in this one
-  Item mine_;                        // of this round
-  Cursor begin_, end_;               // where the child stood when the round began, and at its end
-  std::optional<uint64_t> wrap_to_;  // outputs of the epoch to pass over before the one to take again
+  Item mine_;                        // this rank's output of the round
+  Cursor begin_, end_;               // positions of the child when the round began, and at its end
+  std::optional<uint64_t> wrap_to_;  // outputs of the epoch to skip before the one to take again
   bool ended_ = false;
   uint64_t epoch_ = 0;
   uint32_t occurrence_ = 0;
 };
 
-// Exactly `steps` elements an epoch: a rank whose outputs end begins them again, a round later.
+// Exactly `steps` elements per epoch: a rank whose outputs end begins them again, in the next round.
 class StepsStream final : public OneChild {
  public:
   StepsStream(StreamPtr child, uint64_t steps) : OneChild(std::move(child)), steps_(steps) {}
@@ -274,7 +274,7 @@ class StepsStream final : public OneChild {
       const Pull pulled = child_->pull_one(out, failure);
       if (pulled == Pull::end) {
         if (round_ > 0 && !any_) {
-          failure = invalid("shard: this rank has no elements to take steps= of");
+          failure = invalid("shard: this rank has no elements to take steps= from");
           return Pull::error;
         }
         any_ = false;
@@ -310,8 +310,8 @@ class StepsStream final : public OneChild {
   bool any_ = false;  // elements in this round
 };
 
-// Samples in groups of `size`: the rows of a batch. A group that is not full yet stands in the state by where
-// it began.
+// Samples in groups of `size`: the rows of a batch. An incomplete group is in the state by its first
+// position.
 class GroupStream final : public OneChild {
  public:
   GroupStream(StreamPtr child, uint64_t size, bool drop_last)
@@ -352,7 +352,7 @@ class GroupStream final : public OneChild {
   bool drop_last_;
   Item group_;
   uint64_t gathered_ = 0;  // samples in it
-  Cursor begin_;           // where the child stood when the group began
+  Cursor begin_;           // position of the child when the group began
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Sequential verbs: what stands above a border, where the next element is known only when the one before is.
+// Sequential verbs: those above a border, where the next element is only known after the previous one.
 //
-// A Stream hands out items in order. All of it runs under the executor's mutex and is cheap: data moves in
-// stages, streams decide. `save` writes where the stream stands as if everything it has handed out were
+// A Stream hands out items in order. It runs under the executor's mutex and is cheap: data moves in stages,
+// streams only decide. `save` writes the position of the stream as if everything it has handed out were
 // consumed; `restore` reads it back.
 #pragma once
 #include <memory>
@@ -20,7 +20,7 @@ class CursorReader {
  public:
   explicit CursorReader(const Cursor& cursor) : cursor_(cursor) {}
   uint64_t next() { return at_ < cursor_.size() ? cursor_[at_++] : (short_ = true, 0); }
-  void refuse() { short_ = true; }       // the numbers cannot be: ok() is false from now on
+  void refuse() { short_ = true; }       // invalid numbers: ok() is false from now on
   bool good() const { return !short_; }  // so far
   bool ok() const { return !short_ && at_ == cursor_.size(); }
 
@@ -30,7 +30,7 @@ class CursorReader {
   bool short_ = false;
 };
 
-// Outputs that a stream leaves out, counted from where it stands.
+// Outputs that a stream skips, counted from its position.
 struct Gap {
   uint64_t first = 0, count = 0;
 };
@@ -38,35 +38,34 @@ struct Gap {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // The next item; `wait` until work that is under way is done. After `error`, `failure` holds it. Where
-  // samples lie side by side, up to `most` of them are one item.
+  // The next item; `wait` while it depends on unfinished work. After `error`, `failure` is set. If samples
+  // are stored as columns, up to `most` of them are one item.
   virtual Pull pull(Item& out, Status& failure, uint64_t most) = 0;
-  // One sample, which lies by itself.
+  // A single sample.
   Pull pull_one(Item& out, Status& failure) {
     const Pull pulled = pull(out, failure, 1);
     if (pulled == Pull::item) out.part();
     return pulled;
   }
-  virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops work under way
-  // Nothing is written while the work that the next item begins after is under way. That may end right after
-  // it: whoever saves for an item that is yet to be pulled must not pull then.
+  virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops running work
+  // Writes nothing while the work before the next item is running. That work may end right after save(): a
+  // caller that saves before pulling an item must not pull then.
   virtual void save(Cursor& cursor) const = 0;
   virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
-  // Right after restore(): leave these of the outputs to come out, which rise and do not touch, and do not
-  // even read what they are made of. False, and nothing is left out, where outputs are known only by making
-  // them.
+  // Call right after restore(): skips these of the next outputs (ascending, not adjacent), without reading
+  // their inputs. False, without effect, if outputs are only known by computing them.
   virtual bool leave_out(std::span<const Gap> outputs) {
     (void)outputs;
     return false;
   }
-  // All stages below, those that are needed first last: upstream first, of several children the last first.
+  // All stages below, those needed first at the end: upstream first, and the last of several children first.
   virtual void stages(std::vector<Stage*>& out) = 0;
-  // Those of them that may take in work now.
+  // Those of them that may admit work now.
   virtual void open_stages(std::vector<Stage*>& out) { stages(out); }
   virtual Stage* giving() { return nullptr; }  // the stage whose results come next; null: none
-  // The last stage, where nothing above it does more than count; null: there is none.
+  // The last stage, if verbs above it only count elements; null: there is none.
   virtual Stage* outermost() { return nullptr; }
-  virtual bool has_taken_all() const { return false; }  // nothing is left to take in
+  virtual bool has_taken_all() const { return false; }  // nothing is left to admit
 };
 using StreamPtr = std::unique_ptr<Stream>;
 
@@ -77,25 +76,26 @@ StreamPtr take_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);
 StreamPtr concatenate_stream(std::vector<StreamPtr> children);
-// The elements of all children side by side, named by those of one.
+// The elements of all children joined, with the ids of one child.
 StreamPtr zip_stream(std::vector<StreamPtr> children, uint32_t ids);
 StreamPtr mix_stream(std::vector<StreamPtr> children, const Mix& mix);
 StreamPtr choose_stream(std::vector<StreamPtr> children, const Choose& choose);
-// One output of each `world` of the child's. `exact`: their number is, so the last round is made even.
+// One output of every `world` outputs of the child. `exact`: their number is known, so the last round is
+// evened out.
 StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
-// Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many were
-// given, and how often it began again.
+// Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many elements
+// were given, and how often it began again.
 StreamPtr steps_stream(StreamPtr child, uint64_t steps);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
 StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block);
 
-// These take samples that a KeyLink gave values more: what decides. They take those values off.
+// These take samples to which a KeyLink appended key values, and remove those values.
 StreamPtr take_while_stream(StreamPtr child);
 StreamPtr unique_stream(StreamPtr child, const Schema& keys);
 StreamPtr group_by_stream(StreamPtr child, const GroupBy& group);
-// Rows of sequences, as samples of the packed fields alone.
+// Rows of sequences, as samples with only the packed fields.
 StreamPtr pack_stream(StreamPtr child, const Pack& pack);
 
 }  // namespace headrace

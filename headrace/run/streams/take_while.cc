@@ -5,7 +5,7 @@
 namespace headrace {
 namespace {
 
-// Samples whose last value, a bool, says whether to go on.
+// Ends before the first sample whose last value, a bool, is false.
 class TakeWhileStream final : public OneChild {
  public:
   using OneChild::OneChild;
@@ -16,7 +16,7 @@ class TakeWhileStream final : public OneChild {
     if (pulled != Pull::item) return pulled;
     if (!out.ranges.empty()) return cut(out);
     Sample& sample = out.samples[0];
-    if (sample.failure) return pulled;  // on_error("skip") further on answers it
+    if (sample.failure) return pulled;  // handled by an on_error("skip") further on
     ended_ = *sample.fields.back().view().as<uint8_t>() == 0;
     sample.fields.pop_back();
     return ended_ ? Pull::end : Pull::item;

@@ -12,7 +12,7 @@
 namespace headrace {
 namespace {
 
-// Every bit of a value, so that different values have different texts.
+// Appends every bit of a value, so that different values have different strings.
 void append(const Shape& shape, std::span<const std::byte> bytes, std::string& out) {
   out.push_back(static_cast<char>(shape.rank()));
   for (const int64_t dim : shape.dims()) out.append(reinterpret_cast<const char*>(&dim), sizeof dim);
@@ -25,7 +25,7 @@ void append(const Tensor& value, std::string& out) {
   for (const Tensor& row : *value.rows) append(row, out);
 }
 
-// Values that are always of the same few bytes, as one number.
+// Values of a fixed, small number of bytes, as one number.
 struct Number {
   uint64_t value = 0;
   size_t size = 0;
@@ -45,7 +45,7 @@ bool has_few_bytes(const Schema& keys) {
   return bytes <= sizeof(Number::value);
 }
 
-// Numbers side by side, less than half of the places taken: what most keys are needs no memory of its own.
+// An open-addressing hash set of numbers, less than half full: most keys need no memory of their own.
 class NumberSet {
  public:
   bool insert(uint64_t number) {
@@ -63,7 +63,7 @@ class NumberSet {
   }
 
  private:
-  // Where it is, or may be.
+  // The place where the number is, or would be.
   size_t place_of(uint64_t number) const {
     uint64_t hash = (number ^ seed_) * 0xBF58476D1CE4E5B9u;
     hash = (hash ^ (hash >> 31)) * 0x9E3779B97F4A7C15u;
@@ -79,14 +79,14 @@ class NumberSet {
   }
 
   std::vector<uint64_t> places_;  // a power of two of them; 0: free
-  // Nobody makes numbers that all want one place; what comes out does not depend on it.
+  // Random, against crafted collisions; results do not depend on it.
   const uint64_t seed_ = uint64_t{std::random_device()()} << 32 | std::random_device()();
   size_t size_ = 0;
   bool has_zero_ = false;
 };
 
-// Remembers the keys of an epoch, the last values of each sample. A state does not hold them: they are read
-// again, from the beginning of the epoch.
+// Remembers the keys of an epoch, which are the last values of each sample. A state does not contain them:
+// they are read again, from the beginning of the epoch.
 class UniqueStream final : public OneChild {
  public:
   UniqueStream(StreamPtr child, const Schema& keys)
@@ -114,7 +114,7 @@ class UniqueStream final : public OneChild {
   void restore(CursorReader& cursor) override { pulled_ = replay_ = cursor.next(); }
 
  private:
-  // The keys of samples that lie side by side, or of one.
+  // The keys of samples stored as columns, or of one sample.
   struct Column {
     Shape shape;  // of one
     size_t stride;
@@ -138,7 +138,7 @@ class UniqueStream final : public OneChild {
     return out;
   }
 
-  // Of each range, what is new; false when that is nothing.
+  // Keeps the new samples of each range; false if there are none.
   bool leave_new(Item& item) {
     std::vector<RowRange> all = std::exchange(item.ranges, {});
     for (const RowRange& range : all) {
@@ -169,7 +169,7 @@ class UniqueStream final : public OneChild {
     return seen_.insert(std::move(text)).second;
   }
 
-  // Takes the values off the sample.
+  // Removes the key values from the sample.
   bool is_new(Sample& sample) {
     const std::vector<Tensor> keys(sample.fields.end() - static_cast<std::ptrdiff_t>(values_),
                                    sample.fields.end());
@@ -186,7 +186,7 @@ class UniqueStream final : public OneChild {
   std::unordered_set<std::string> seen_;
   NumberSet seen_numbers_;  // instead, of few bytes
   uint64_t pulled_ = 0;
-  uint64_t replay_ = 0;  // of these, still to be read again
+  uint64_t replay_ = 0;  // of these, how many are still to be read again
 };
 
 }  // namespace

@@ -10,10 +10,10 @@ namespace {
 constexpr uint64_t kNone = ~uint64_t{0};
 constexpr uint64_t kAtOnce = 256;
 
-// A reservoir of `window` elements: hand out a random one, put the next in its place, close ranks from the
-// end when there is no next. Which input stands in which slot follows from the draws alone, so the state is
-// counts and where the oldest held element came from, or the first that came with it; loading it replays the
-// draws without data and reads only what is held.
+// A reservoir of `window` elements: hand out a random one, put the next in its place; when there is no next,
+// move the last element there. Which input is in which slot depends only on the draws, so the state is counts
+// and the position of the oldest held element (or of the first one pulled with it); loading it replays the
+// draws without data and reads only held elements.
 class WindowShuffleStream final : public OneChild {
  public:
   WindowShuffleStream(StreamPtr child, uint64_t seed, uint64_t window)
@@ -72,13 +72,13 @@ class WindowShuffleStream final : public OneChild {
   }
 
  private:
-  // What the child gave at once, where it stood before, and which element came first.
+  // An item of the child, the position before it, and the ordinal of its first element.
   struct Pulled {
     Item item;
     Cursor before;
     uint64_t ordinal = 0;
   };
-  // A sample of those: row `at` of a range, or where there are none, one that is alone.
+  // A sample of an item: row `at` of a range, or without ranges, a single sample.
   struct Slot {
     std::shared_ptr<Pulled> pulled;
     uint64_t ordinal = 0;
@@ -89,7 +89,7 @@ class WindowShuffleStream final : public OneChild {
     return static_cast<uint64_t>(Key(k1_, emitted, 0, 0).below(0, static_cast<int64_t>(n)));
   }
 
-  // The draws so far, over ordinals only.
+  // Replays the draws so far, over ordinals only.
   void draw_again() {
     uint64_t next = 0;
     hole_ = oldest_ = kNone;
@@ -105,8 +105,8 @@ class WindowShuffleStream final : public OneChild {
     }
   }
 
-  // What was handed out since the oldest that is held came in is not made again, where the child can do that.
-  // False where what is held came in before the oldest.
+  // Elements handed out since the oldest held one came in are not made again, if the child supports that.
+  // False if a held element came in before the oldest.
   bool read_only_what_is_held() {
     to_replay_.clear(), replayed_ = 0;
     for (size_t i = 0; i < slots_.size(); ++i)
@@ -132,7 +132,7 @@ class WindowShuffleStream final : public OneChild {
     hole_ = kNone;
   }
 
-  // The element of this ordinal, which is the next.
+  // The next input, which has this ordinal.
   Pull next_input(uint64_t ordinal, Slot& out, Status& failure) {
     if (left_ == 0) {
       auto made = std::make_shared<Pulled>();
@@ -164,7 +164,7 @@ class WindowShuffleStream final : public OneChild {
                                 : std::move(pulled->item.samples[slot.at]));
   }
 
-  // Looked for only when the last one was handed out, which is one time in `window`. Null: none is held.
+  // Searched only after the oldest was handed out, one time in `window`. Null: nothing is held.
   const Slot* find_oldest() const {
     if (oldest_ == kNone)
       for (size_t i = 0; i < slots_.size(); ++i)
@@ -172,7 +172,7 @@ class WindowShuffleStream final : public OneChild {
     return oldest_ == kNone ? nullptr : &slots_[oldest_];
   }
 
-  // Bring the window up to its size, or as far as there is input.
+  // Fills the window up to its size, or as far as there is input.
   Pull fill(Status& failure) {
     while (!ended_ && (hole_ != kNone || slots_.size() < window_)) {
       Slot next;
@@ -193,7 +193,7 @@ class WindowShuffleStream final : public OneChild {
     return Pull::item;
   }
 
-  // After restore(): read again what is held, pass over what was handed out.
+  // After restore(): reads held elements again, and skips those that were handed out.
   Pull replay(Status& failure) {
     while (replay_next_ < pulled_) {
       const bool any_left = replayed_ < to_replay_.size();
@@ -210,16 +210,16 @@ class WindowShuffleStream final : public OneChild {
 
   uint64_t seed_, window_, k1_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
   uint64_t hole_ = kNone;            // the slot handed out last, not filled again yet
-  mutable uint64_t oldest_ = kNone;  // the slot that came in first, where it is known
+  mutable uint64_t oldest_ = kNone;  // the slot of the oldest element, if known
   bool ended_ = false;
   std::vector<Slot> slots_;
-  std::shared_ptr<Pulled> pending_;  // what came at once,
-  uint32_t range_ = 0, at_ = 0;      //   where the next of it lies,
+  std::shared_ptr<Pulled> pending_;  // the current item of the child,
+  uint32_t range_ = 0, at_ = 0;      //   the place of its next element,
   uint64_t left_ = 0;                //   and how many are left
   Cursor restored_;
-  std::vector<std::pair<uint64_t, size_t>> to_replay_;  // ordinals that are held, rising, and their slots
+  std::vector<std::pair<uint64_t, size_t>> to_replay_;  // held ordinals, ascending, and their slots
   size_t replayed_ = 0;
-  bool leaves_out_ = false;  // the child gives nothing but those until `pulled_`
+  bool leaves_out_ = false;  // the child gives only those until `pulled_`
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-// Whether the predicate keeps the sample; its verdict takes no memory of the pool.
+// Evaluates whether the predicate keeps the sample; the result takes no memory of the pool.
 Status judge(const Program& predicate, const Sample& sample, Evaluator& evaluator, bool& keep) {
   const std::vector<Operand> fields = operands_of(sample.fields);
   const MutView verdict{DType::boolean, {}, reinterpret_cast<std::byte*>(&keep)};
@@ -74,7 +74,7 @@ std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket
   auto names = std::make_shared<std::vector<SampleName>>();
   name_rows({batch.id, batch.shown_id}, count, *names);
   rows.names = std::move(names);
-  // Which row a function failed on is found by them.
+  // Needed to find the row on which a function failed.
   std::vector<uint64_t> ends(rows_together_->calls_functions() ? static_cast<size_t>(count) : 0);
   std::iota(ends.begin(), ends.end(), 1);
   Together::Failure failure;
@@ -150,7 +150,7 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
     const int64_t n = sample.fields[f].shape[0];
     if (rows >= 0 && n != rows)
       return invalid("unbatch: field '" + link.schema.names[f] + "' has " + std::to_string(n) +
-                     " rows, another field " + std::to_string(rows) + ": " + where());
+                     " rows, but another field has " + std::to_string(rows) + ": " + where());
     rows = n;
   }
   for (int64_t row = 0; row < rows; ++row) {

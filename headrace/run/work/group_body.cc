@@ -6,10 +6,10 @@
 namespace headrace {
 namespace {
 
-// Whether Rows has a list of them, and no dense column.
+// Whether Rows stores them as a list rather than a dense column.
 bool are_lists(const TensorSpec& row) { return are_texts(row) && !row.is_static(); }
 
-// A column of texts, in the memory that they lie in.
+// A column of strings that shares their memory.
 RowListPtr texts_of(std::span<const RowRange> ranges, size_t field, DType dtype) {
   const auto slice = [&](const RowRange& range) {
     return range.rows->columns[field].rows->slice(range.first, range.count);

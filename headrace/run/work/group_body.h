@@ -1,4 +1,4 @@
-// Batches of the samples of the stage before.
+// Makes batches of the samples of the previous stage.
 #pragma once
 #include <span>
 #include <utility>

@@ -9,17 +9,17 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kSmallPart = 8;  // as many times less than what it lies in
+constexpr size_t kSmallPart = 8;  // at most 1/8 of its buffer
 constexpr size_t kNoBlock = ~size_t{0};
 
-// Memory in which fields of some samples lie, and what those fields would take by themselves.
+// A buffer with fields of some samples, and the bytes that copies of those fields would take.
 struct BufferUse {
   const Buffer* buffer;
   size_t own_bytes;
 };
 
 std::vector<BufferUse> uses_of(std::span<const Sample> samples) {
-  constexpr size_t kLeast = 64;  // of any memory
+  constexpr size_t kLeast = 64;  // minimum allocation
   std::vector<BufferUse> out;
   for (const Sample& sample : samples)
     for (const Tensor& field : sample.fields) {
@@ -31,10 +31,10 @@ std::vector<BufferUse> uses_of(std::span<const Sample> samples) {
   return out;
 }
 
-// At least as much as they hold.
+// An upper bound on the memory they hold.
 size_t most_held_by(std::span<const Sample> samples) {
   size_t out = 0;
-  const Buffer* last = nullptr;  // mostly it is that of the field before
+  const Buffer* last = nullptr;  // mostly the same as that of the previous field
   for (const Sample& sample : samples)
     for (const Tensor& field : sample.fields)
       if (field.buffer && field.buffer.get() != last) out += (last = field.buffer.get())->size();
@@ -51,7 +51,7 @@ Status leave_blocks(std::span<Sample> samples, Pool& pool) {
   std::erase_if(left, [](const BufferUse& one) { return one.own_bytes > one.buffer->size() / kSmallPart; });
   size_t kept = 0;
   for (const BufferUse& one : left) kept += one.buffer->size();
-  if (kept == 0 || kept > pool.budget() / 2) return {};  // of so much copies have no room beside it
+  if (kept == 0 || kept > pool.budget() / 2) return {};  // no room for both the buffers and the copies
   if (!is_short && kept < pool.budget() / kBatch) return {};
   for (Sample& sample : samples)
     for (Tensor& field : sample.fields)
@@ -61,11 +61,12 @@ Status leave_blocks(std::span<Sample> samples, Pool& pool) {
   return {};
 }
 
-// How many rows from this one on lie in its block, as far as it matters; more than any where none does.
+// How many rows from this one on are in its block, as far as it matters; kNoBlock without a block.
 size_t RowsThatLeave::num_in_block(size_t i) const {
   const LeafPlan& leaf = level_.leaves[part_.at[i].leaf];
   if (part_.blocks.empty() || !leaf.source || !leaf.caches.empty()) return kNoBlock;
-  const Block* const block = part_.blocks[i].get();  // null where memory is short: it is read as it is run
+  const Block* const block =
+      part_.blocks[i].get();  // null when out of memory: then it is read when it is run
   size_t end = i + 1;
   while (block && end < part_.count && end - i <= TextsThatLeave::kMostRows &&
          part_.blocks[end].get() == block)
@@ -85,7 +86,7 @@ Status RowsThatLeave::leave(std::span<Sample> samples) {
   Status status = leave_blocks(samples, pool_);
   if (status.ok()) return status;
   for (size_t later = row_ + 1; later < part_.count; ++later)
-    part_.forget_row(later);  // read ahead: that goes first
+    part_.forget_row(later);  // read ahead: dropped first
   return leave_blocks(samples, pool_);
 }
 

@@ -1,6 +1,6 @@
-// What one row became waits for its batch, and keeps the memory that it lies in: where rows are shuffled, a
-// group of a table each. Where a batch of those would be too much, or memory is short, what is a small part
-// of one is copied out of it.
+// The outputs of a row wait for their batch and keep the blocks they are in: for shuffled rows, each keeps a
+// row group of a table. If a batch of those would be too much, or memory is low, fields that are a small part
+// of a block are copied out of it.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,24 +12,24 @@
 
 namespace headrace {
 
-// Fails with `exhausted` alone, and then some are where they were.
+// Fails only with `exhausted`, and then some fields are not copied.
 Status leave_blocks(std::span<Sample> samples, Pool& pool);
 
-// Texts of a batch that is made of many blocks: those that are a small part of what they lie in are copied,
-// side by side. Here of a few rows, as a block puts them.
+// Copies strings of a batch made of many blocks, if they are a small part of their block, into shared memory.
+// This class handles a few rows, as a block writes them.
 class TextsThatLeave {
  public:
   static constexpr size_t kMostRows = 16;  // at a time
   explicit TextsThatLeave(Pool& pool) : pool_(pool) {}
-  // Where the block puts so many, which go to `to` when they leave.
+  // The place for a block to write `rows` strings, which leave() moves to `to`.
   TextRows& begin(size_t rows, TextRows& to);
-  // Nothing where none began.
+  // Does nothing without a begin().
   void leave();
-  // A text of its own.
+  // Copies a single string.
   void leave(Tensor& text);
 
  private:
-  // Where a copy lies; nothing where there is no memory for it.
+  // A copy; empty if there is no memory for it.
   std::optional<Text> copied(Text bytes);
 
   Pool& pool_;
@@ -38,18 +38,18 @@ class TextsThatLeave {
   std::optional<TextRows> rows_;
   TextRows* to_ = nullptr;
   BufferPtr buffer_;
-  std::span<std::byte> left_;  // of it
+  std::span<std::byte> left_;  // the free part of buffer_
 };
 
-// The same of the rows of a part: of samples, those that lie alone in their block, for others keep it all the
-// same; of texts of a batch, those of a few rows.
+// The same for the rows of a part: for samples only if the block holds a single row of the part, because
+// otherwise others keep it anyway; for strings of a batch, those of a few rows.
 class RowsThatLeave {
  public:
   RowsThatLeave(const Level& level, Part& part, Pool& pool)
       : level_(level), part_(part), pool_(pool), texts_(pool) {}
-  void begin_row(size_t i);                 // before it is run; in their order
-  Status leave(std::span<Sample> samples);  // what it became
-  void leave(Tensor& text);                 // of it, for a batch
+  void begin_row(size_t i);                 // before row i is run; in order
+  Status leave(std::span<Sample> samples);  // the outputs of the row
+  void leave(Tensor& text);                 // a string of the row, for a batch
 
  private:
   size_t num_in_block(size_t i) const;
@@ -58,8 +58,8 @@ class RowsThatLeave {
   Part& part_;
   Pool& pool_;
   TextsThatLeave texts_;
-  const Block* block_ = nullptr;       // of the row before, which is no longer there
-  size_t row_ = 0, num_in_block_ = 0;  // of the block that it lies in
+  const Block* block_ = nullptr;       // of the previous row, possibly released
+  size_t row_ = 0, num_in_block_ = 0;  // the current row, and the number of rows in its block
 };
 
 }  // namespace headrace

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kBudget = size_t{1} << 20;
 
-// Values of i64 in memory that the pool knows of.
+// int64 values in memory of the pool.
 struct Group {
   Group(Pool& pool, size_t count) {
     const MutableBufferPtr made = pool.take(count * sizeof(int64_t), Use::encoded);
@@ -41,7 +41,7 @@ TEST(LeaveBlocks, ASmallPartOfWhatWouldBeTooMuchForABatch) {
 
 TEST(LeaveBlocks, StayWhereThereIsRoomAndGoWhereMemoryIsShort) {
   const auto pool = Pool::make(kBudget);
-  const Group group(*pool, 1000);  // less than what a batch may keep of each
+  const Group group(*pool, 1000);  // less than a batch may keep
   std::vector<Sample> samples(1);
   samples[0].fields = {group.values(3, 2)};
   ASSERT_TRUE(leave_blocks(samples, *pool).ok());
@@ -83,7 +83,7 @@ TEST(LeaveBlocks, WithoutRoomIsAnErrorThatIsAnsweredByTryingAgain) {
   pool->uncharge(rest, Use::other);
 }
 
-// Of two blocks, one that they are a small part of: that one goes.
+// Strings in two blocks, and a small part of one of them: that one is released.
 TEST(LeaveBlocks, TextsOfABatch) {
   const auto pool = Pool::make(kBudget);
   std::vector<Text> texts(4);

@@ -15,8 +15,8 @@ RowStatus PackBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   return {follow(std::move(out), 0, evaluator, [] { return "a packed row"; }, ticket.row_outputs[0]), 0};
 }
 
-// Its values, then the number of the sequence each is from, from 1 on, then its place in that; padding is 0
-// in both.
+// The values, then the sequence number of each value (from 1 on), then its position in the sequence; padding
+// is 0 in both.
 Status PackBody::pack_field(std::span<const Sample> pieces, size_t field, Sample& out,
                             Evaluator& evaluator) const {
   const DType dtype = pieces[0].fields[field].dtype;

@@ -1,4 +1,4 @@
-// Sequences of a row side by side.
+// Joins the sequences of a row.
 #pragma once
 #include <span>
 #include <utility>

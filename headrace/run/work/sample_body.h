@@ -1,4 +1,4 @@
-// Samples of the stage before, each by itself.
+// Processes samples of the previous stage, each by itself.
 #pragma once
 #include "headrace/run/work/body.h"
 

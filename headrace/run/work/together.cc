@@ -18,7 +18,7 @@ Schema columns_of(const Schema& schema) {
   return out;
 }
 
-// How many rows each field has; -1 when that is not one number.
+// The number of rows that all fields have; -1 if it differs or is unknown.
 int64_t common_front(const Schema& schema) {
   int64_t out = -1;
   for (const TensorSpec& spec : schema.specs) {
@@ -28,7 +28,7 @@ int64_t common_front(const Schema& schema) {
   return out;
 }
 
-// Rows of `rows` rows each become those.
+// Replaces samples of `rows` rows each by their rows.
 void unbatch(int64_t rows, Rows& all, std::vector<uint64_t>& ends) {
   auto names = std::make_shared<std::vector<SampleName>>();
   names->reserve(all.size() * static_cast<size_t>(rows));
@@ -60,8 +60,8 @@ Result<Tensor> kept_rows(const Tensor& column, std::span<const uint8_t> keep, si
   return out;
 }
 
-// The samples whose byte in `keep` is not zero; those beyond its end are gone, and so are the ends of the
-// samples they came from.
+// Keeps the samples whose byte in `keep` is not zero; those beyond its end are dropped, and so are the ends
+// of the samples they came from.
 Status select(std::span<const uint8_t> keep, Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator) {
   const size_t count = keep.size() - static_cast<size_t>(std::ranges::count(keep, 0));
   if (count == rows.size()) return {};
@@ -75,7 +75,7 @@ Status select(std::span<const uint8_t> keep, Rows& rows, std::vector<uint64_t>& 
     kept.columns.push_back(std::move(some));
   }
   kept.names = std::move(names);
-  // Rows that were left out before end where the last one before them does.
+  // A dropped row ends where the last row before it ends.
   std::vector<uint64_t> before(keep.size() + 1, 0);
   for (size_t i = 0; i < keep.size(); ++i) before[i + 1] = before[i] + (keep[i] != 0);
   for (uint64_t& end : ends) end = before[end];
@@ -83,13 +83,13 @@ Status select(std::span<const uint8_t> keep, Rows& rows, std::vector<uint64_t>& 
   return {};
 }
 
-// Functions of an interpreter and nothing else, of fields of the sample.
+// Only Python functions, of fields of the sample.
 bool calls_only_functions(const Program& program) {
   return std::ranges::all_of(program.input_fields, [](int field) { return field >= 0; }) &&
          hold_for({&program, 1}) != nullptr;
 }
 
-// One sample after the other: its values in columns, and where what is made of it goes.
+// Iterates over samples: the values in columns, and the destination of the results.
 class RowCursor {
  public:
   RowCursor(const std::vector<Tensor>& from, std::vector<MutView> to) : slots_(std::move(to)) {
@@ -143,7 +143,7 @@ Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evalu
   return slots;
 }
 
-// What the samples are after the steps so far.
+// The schema of the samples after the steps so far.
 class Together::Making {
  public:
   Making(Together& out, bool keep_failures) : out_(out), keep_failures_(keep_failures), one_(out.incoming_) {}
@@ -152,7 +152,7 @@ class Together::Making {
     count_bytes();
     Step step{.does = does, .skips = skips};
     if (auto over_columns = batched(program, columns_of(one_))) {
-      // What may yet fail is not to come after a function: that would be called again.
+      // Steps that may fail must not come after a function: it would be called again.
       if (out_.calls_functions_ && !program.steps.empty()) return false;
       const auto& specs = over_columns->schema.specs;
       const bool same =
@@ -211,7 +211,7 @@ std::unique_ptr<const Together> Together::make(const Schema& incoming, std::span
       if (!making.add(Step::Does::append, key->program, skips)) return nullptr;
     } else if (std::holds_alternative<UnbatchLink>(link)) {
       if (!making.add_unbatch()) return nullptr;
-    }  // a SkipLink has nothing to do where nothing fails
+    }  // a SkipLink has no effect where nothing fails
   }
   making.count_bytes();
   if (out->sample_bytes_ > most_bytes) return nullptr;
@@ -248,7 +248,7 @@ Status Together::run_over_columns(const Step& step, Rows& rows, std::vector<uint
     std::ranges::move(made, std::back_inserter(rows.columns));
   else if (step.does == Step::Does::map)
     rows.columns = std::move(made);
-  else  // bytes, not bools: what came from somebody's array may be neither 0 nor 1
+  else  // as bytes, not bools: values from a user's array may be other than 0 and 1
     return select({made[0].view().as<uint8_t>(), rows.size()}, rows, ends, evaluator);
   return {};
 }

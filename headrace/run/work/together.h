@@ -1,6 +1,7 @@
-// Maps, filters and keys of many small samples at once: each step of a program runs over a column, not over a
-// sample. Where that gives the same bytes; else they go one by one. Functions of an interpreter are called
-// for each sample, which lies in its columns and in no memory of its own, and its lock is taken once for all.
+// Maps, filters and keys over many small samples at once: each step of a program runs over a column instead
+// of a sample, if that gives the same bytes; otherwise samples are processed one by one. Python functions are
+// called for each sample, which stays in the columns without memory of its own, and the GIL is taken once for
+// all.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,30 +14,30 @@
 
 namespace headrace {
 
-// Whether samples of this schema can lie side by side, and the bytes of one.
+// Whether samples of this schema can be stored as columns, and the bytes of one.
 bool can_be_columns(const Schema& schema);
 size_t bytes_of_sample(const Schema& schema);
-// New columns for so many samples of a schema, after `columns`; and where they are written.
+// Appends new columns for `count` samples of a schema to `columns`; returns their memory.
 Result<std::vector<MutView>> add_columns(const Schema& rows, size_t count, Evaluator& evaluator,
                                          std::vector<Tensor>& columns);
 
 class Together {
  public:
-  // Of samples of `incoming`, through `programs` and then `links`. Null where some step wants them one by
-  // one, or where samples have more than `most_bytes`. `keep_failures`: a sample that failed is an element.
+  // For samples of `incoming`, through `programs` and then `links`. Null if a step needs them one by one, or
+  // if samples have more than `most_bytes`. `keep_failures`: a failed sample is an element.
   static std::unique_ptr<const Together> make(const Schema& incoming, std::span<const Program> programs,
                                               std::span<const Link> links, size_t most_bytes,
                                               bool keep_failures);
 
-  // The first of the samples that failed, and the user's line.
+  // The first sample that failed, and the user's line.
   struct Failure {
     Status status;
     size_t sample = 0;
     std::string at;
   };
-  // What becomes of them, and of how many samples those up to each became. False, and nothing happened: one
-  // by one, the sample that fails is found. Where a function failed, which is not called again: `failure`,
-  // and what the samples before it became, unless it is `exhausted`.
+  // Replaces `rows` by the results, and `ends` by the number of results up to each sample. False, without
+  // effects: process them one by one to find the failing sample. If a function failed, which is not called
+  // again: sets `failure`, with the results of the samples before it, unless it is `exhausted`.
   bool run(Rows& rows, std::vector<uint64_t>& ends, Evaluator& evaluator, Failure& failure) const;
 
   const Schema& incoming() const { return incoming_; }  // of one sample
@@ -47,9 +48,9 @@ class Together {
   struct Step {
     enum class Does : uint8_t { map, keep, append, unbatch };
     Does does = Does::map;
-    Program program;     // over columns, or of one sample if it is
-    bool calls = false;  // of functions, or else
-    bool skips = false;  // samples that fail in it
+    Program program;     // over columns, or over one sample if
+    bool calls = false;  //   it calls functions
+    bool skips = false;  // samples that fail in it are skipped
     int64_t rows = 0;    // that an unbatch makes of a sample
   };
   class Making;

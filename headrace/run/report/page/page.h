@@ -1,4 +1,4 @@
-// The text of the files beside this one; CMake makes what defines it.
+// The text of report.css and report.js in this folder; CMake generates the definitions.
 #pragma once
 #include <string_view>
 

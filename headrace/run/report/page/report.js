@@ -1,11 +1,11 @@
-// Draws the report of a run from the JSON in the page. Everything that comes from data becomes text nodes or
-// numbers in attributes: a sample may be called anything.
+// Draws the report of a run from the JSON in the page. Everything from data becomes text nodes or numbers in
+// attributes, because names of samples are arbitrary.
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const report = data.report, page = document.getElementById("page");
 
-// ---- words and numbers
+// ---- formatting
 
 const number = (value, digits = 3) => {
   if (!isFinite(value)) return "–";
@@ -47,7 +47,7 @@ function element(name, attributes = {}, ...children) {
 function section(heading, note, ...children) {
   page.append(element("section", {}, element("h2", {}, heading), note && element("p", { class: "note" }, note), children));
 }
-// A row may have one cell more than there are columns: words that stand below it.
+// A row may have one cell more than there are columns: text shown below it.
 function table(columns, rows) {
   const cell = (tag, column, text) => element(tag, { class: column.class || "" }, text);
   const below = (words) => element("tr", {}, element("td", {}), element("td", { colspan: columns.length - 1 }, words));
@@ -62,7 +62,7 @@ const legend = (entries) => element("div", { class: "legend" }, entries.map(([ki
   return element("span", {}, swatch, words);
 }));
 
-// A chart is drawn for the width it has, so that its letters keep their size; again when that changes.
+// A chart is drawn for its width, so that text keeps its size; it is redrawn when the width changes.
 const charts = [];
 function chart(draw) {
   const place = element("div", { class: "chart" });
@@ -78,7 +78,7 @@ function width_of(words, bold = false) {
   ruler.font = `${bold ? 600 : 400} 12px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif`;
   return ruler.measureText(words).width;
 }
-// As much of a name as has room; the whole of it stands elsewhere.
+// As much of a name as fits; the full name is shown elsewhere.
 function shortened(words, room) {
   if (width_of(words) <= room) return words;
   let length = words.length;
@@ -94,7 +94,7 @@ function bar(x, y, width, height, kind, hint) {
   return out;
 }
 
-// Round numbers from 0 to `most`, about so many; `unit`: 60 of minutes.
+// About `count` round numbers from 0 to `most`; `unit`: 60 for minutes.
 function ticks(most, count, unit = 1) {
   if (!(most > 0)) return [0];
   const raw = most / unit / Math.max(1, count), power = 10 ** Math.floor(Math.log10(raw));
@@ -104,7 +104,7 @@ function ticks(most, count, unit = 1) {
   for (let i = 0; i * step <= most * 1.0001; ++i) out.push(i * step);
   return out;
 }
-// Labels below an axis, within the picture; those left out that would touch the one before.
+// Labels below an axis, within the picture, without those that would touch the previous one.
 function axis(y, labels, width) {
   const out = [];
   let end = -Infinity;
@@ -118,7 +118,7 @@ function axis(y, labels, width) {
   }
   return out;
 }
-// A long name may go on in the next line behind what divides it.
+// A long name may wrap after a separator.
 const breakable = (name) => name.split(/(?<=[/_.,:])/).flatMap((part) => [part, element("wbr")]).slice(0, -1);
 
 // ---- sections
@@ -127,9 +127,9 @@ function headline() {
   const wall = report.wall_s || 0, rows = report.samples || 0, facts = [];
   const fact = (value, words) => facts.push(element("li", {}, element("b", {}, value), element("span", {}, words)));
   if (wall > 0) fact(percent((report.consumer_wait_s || 0) / wall), "of the time the consumer waited");
-  if (rows > 0) fact(time((1e6 * (report.cpu_s || 0)) / rows), "CPU time a sample");
+  if (rows > 0) fact(time((1e6 * (report.cpu_s || 0)) / rows), "CPU time per sample");
   if (report.consumer_samples_per_s) fact(rate(report.consumer_samples_per_s), "samples, with an infinitely fast loader");
-  if (report.memory && report.memory.peak) fact(bytes(report.memory.peak), `memory at most, of ${bytes(report.memory.budget)}`);
+  if (report.memory && report.memory.peak) fact(bytes(report.memory.peak), `peak memory, of ${bytes(report.memory.budget)}`);
   const what = (report.what_if || []).map((one) => element("li", {}, one.text || one.change));
   page.append(element("div", { class: "headline" },
     element("div", { class: "rate" }, wall > 0 ? `${number(report.samples_per_s || 0)} samples/s ` : "No samples yet",
@@ -157,7 +157,7 @@ function history() {
   const decisions = report.decisions || [];
   for (const panel of panels) {
     const used = Math.max(...panel.series.map((s) => Math.max(...moments.map((m) => s.of(m) || 0))), 1e-9);
-    // A budget far above what is used would press the curve flat; it is then said in words.
+    // A budget far above the used memory would flatten the curve; it is then given as text.
     panel.shown_bound = panel.bound && panel.bound < 4 * used ? panel.bound : 0;
     panel.top = panel.whole ? Math.max(2, Math.ceil(used)) : panel.most || Math.max(used, panel.shown_bound) * 1.08;
     panel.ticks = ticks(panel.top, panel.whole ? Math.min(3, panel.top) : 2).filter((t) => !panel.whole || t === Math.round(t));
@@ -172,7 +172,7 @@ function history() {
       for (const tick of panel.ticks)
         out.push(line(left, y(tick), left + inner, y(tick), "grid"), text(left - 8, y(tick) + 4, panel.show(tick), "end"));
       panel.series.forEach((one, k) => {
-        // Numbers that are the same lie side by side.
+        // Curves of equal numbers are drawn next to each other.
         const beside = panel.whole ? 2 * (k - (panel.series.length - 1) / 2) : 0;
         let path = "";
         moments.forEach((m, i) => {
@@ -222,7 +222,7 @@ function history() {
     return [bottom + 24, out, cursor, cover];
   };
   const numbered = decisions.length > 0 ? " Numbers mark the tuner's decisions." : "";
-  section("Over time", `Means of short intervals; seconds of the run without pauses.${numbered}`, chart(draw));
+  section("Over time", `Means over short intervals; time of the run without pauses.${numbered}`, chart(draw));
   if (decisions.length > 0) table_of(decisions);
 }
 
@@ -246,20 +246,20 @@ function table_of(decisions) {
     { name: "predicted", class: "number" }, { name: "obtained", class: "result" }], shown = 10;
   const obtained = (d) => (isFinite(d.obtained_samples_per_s) ? rate(d.obtained_samples_per_s) : "not measured yet") + (d.undone ? ", undone" : "");
   const rows = decisions.map((d, i) => [i + 1, seconds(d.at_s), `${d.knob} ${d.from} → ${d.to}`, rate(d.predicted_samples_per_s), obtained(d), d.why]);
-  section("What the tuner decided", "Samples a second: what the change should have brought, and what it did.", table(columns, rows.slice(0, shown)),
+  section("Tuner decisions", "Samples per second, as predicted and as obtained by each change.", table(columns, rows.slice(0, shown)),
     rows.length > shown && element("details", {}, element("summary", {}, `${rows.length - shown} more`), table(columns, rows.slice(shown))) || null);
 }
 
-const kinds = [["wait", "the consumer waits"], ["step", "the consumer works"], ["samples", "samples through operators"],
-  ["python", "samples through operators and Python functions"], ["finish", "a batch is put together"], ["read", "reading"]];
+const kinds = [["wait", "the consumer waits"], ["step", "the consumer works"], ["samples", "operators"],
+  ["python", "operators and Python functions"], ["finish", "assembling a batch"], ["read", "reading"]];
 
-// One after the other beside what really was: of an average element.
+// Sequential work compared with the run, for an average element.
 function serial_and_parallel() {
   const elements = report.elements || 0, wall = report.wall_s || 0;
   if (elements === 0 || wall <= 0) return [];
   const io = report.io || {}, wait = report.consumer_wait_s || 0, read = Math.max(io.seconds || 0, io.cpu_s || 0), parts = (list) => list.filter(([, s]) => s > 0);
   const rows = [
-    ["one after the other", parts([["read", read / elements], ["samples", ((report.cpu_s || 0) - (io.cpu_s || 0)) / elements], ["step", (wall - wait) / elements]])],
+    ["sequential", parts([["read", read / elements], ["samples", ((report.cpu_s || 0) - (io.cpu_s || 0)) / elements], ["step", (wall - wait) / elements]])],
     ["as it ran", parts([["wait", wait / elements], ["step", (wall - wait) / elements]])],
   ];
   const total = (row) => sum(row[1].map(([, s]) => s)), most = Math.max(...rows.map(total));
@@ -281,21 +281,21 @@ function serial_and_parallel() {
     return [narrow ? 94 : 62, out];
   };
   const values = new Map(rows.flatMap((row) => row[1]));
-  return [element("h3", {}, "A mean element, one thing after the other, and as it ran"),
+  return [element("h3", {}, "An average element: sequential, and as it ran"),
     element("p", { class: "note" }, how_much_overlaps(total(rows[0]) / total(rows[1]))), chart(draw),
     legend([...values].map(([kind, s]) => [kind, `${words[kind]} ${seconds(s)}`]))];
 }
 
 function how_much_overlaps(ratio) {
-  if (ratio > 1.05) return `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as one after the other.`;
+  if (ratio > 1.05) return `Reading, operators and the consumer overlap: ${number(ratio)} times as fast as sequential work.`;
   const occupied = (report.history || []).reduce((sum, one) => sum + one.workers_busy * one.workers * one.seconds, 0);
   const waits = occupied > 2 * (report.cpu_s - ((report.io || {}).cpu_s || 0) + (report.core_wait_s || 0)) && report.limited_by !== "python";
-  const why = { cores: `other programs held the cores: threads stood ready without one for ${seconds(report.core_wait_s || 0)}.`,
+  const why = { cores: `other programs used the cores: threads were runnable without a core for ${seconds(report.core_wait_s || 0)}.`,
     python: "one thread at a time runs Python functions, and the others wait for it.",
-    "functions that wait": "functions wait. That is not in the first row, where operators are CPU time." }[waits ? "functions that wait" : report.limited_by];
+    "functions that wait": "functions wait. The first row does not include that: it shows CPU time of operators." }[waits ? "functions that wait" : report.limited_by];
   if (why) return `Hardly anything overlaps: ${why}`;
-  return ratio > 0.9 ? "Hardly anything overlaps: the run is as slow as one thing after the other."
-    : "The run is slower than one thing after the other: somebody waits for what is not in this picture.";
+  return ratio > 0.9 ? "Hardly anything overlaps: the run is as slow as sequential work."
+    : "The run is slower than sequential work: threads wait for something that is not shown here.";
 }
 
 function tracks() {
@@ -318,7 +318,7 @@ function tracks() {
         if (kind !== "wait") busy += long;
         if (is_consumer && kind === "step" && times === 1) deliveries.push(begin);
         const x = left + begin * scale, wide = long * scale;
-        if (before && before.kind === kind && x - before.end < 0.4 && wide < 1.5) {  // neighbours that nobody could tell apart
+        if (before && before.kind === kind && x - before.end < 0.4 && wide < 1.5) {  // neighbors that cannot be told apart
           before.end = Math.max(before.end, x + wide);
           before.box.setAttribute("width", Math.max(0.7, before.end - before.x).toFixed(2));
           continue;
@@ -337,15 +337,15 @@ function tracks() {
     out.push(...axis(y + 4, labels, width), line(left, y + 4, left + inner, y + 4, "axis"));
     return [y + 26, out];
   };
-  return [element("h3", {}, `Side by side: ${time(us)} of the last iteration, ${window.from_s > 0 ? `${seconds(window.from_s)} after it began` : "from its beginning"}`),
-    element("p", { class: "note" }, "Dashed lines: the consumer took an element. Where its row is full of steps, the loader keeps up; where it waits, look " +
-      "below at who was busy. Rest the pointer on a piece to see which sample it was."),
+  return [element("h3", {}, `Timeline: ${time(us)} of the last iteration, ${window.from_s > 0 ? `${seconds(window.from_s)} after it began` : "from its beginning"}`),
+    element("p", { class: "note" }, "Dashed lines: the consumer took an element. Where its row is full of steps, the loader keeps up; where it waits, the " +
+      "rows below show which threads were busy. Hover over a piece to see its sample."),
     chart(draw), legend(kinds.filter(([kind]) => found.has(kind)))];
 }
 
 function utilisation() {
   const children = [serial_and_parallel(), tracks()].flat();
-  if (children.length > 0) section("Who did what", null, children);
+  if (children.length > 0) section("Activity", null, children);
 }
 
 function sample_costs() {
@@ -363,7 +363,7 @@ function sample_costs() {
     const left = 28, right = 28, inner = width - left - right, top = 50, height = 130, bottom = top + height;
     const low = Math.log(Math.max(histogram[0].from_us, histogram[0].to_us / 2)), high = Math.log(histogram[histogram.length - 1].to_us);
     const x = (us) => left + (inner * (Math.log(Math.max(us, Math.exp(low))) - low)) / Math.max(1e-9, high - low);
-    // Ranges are of different widths: what is drawn is how many samples there are for each piece of the axis.
+    // Ranges have different widths: the height is the density of samples on the axis.
     const density = (b) => b.count / (x(b.to_us) - x(b.from_us)), most = Math.max(...histogram.map(density)), out = [], counts = [];
     for (const b of histogram) {
       if (b.count === 0) continue;
@@ -382,21 +382,21 @@ function sample_costs() {
     for (const [share, words] of [[0.5, "median"], [0.99, "99 % below"]]) {
       const label = `${words} ${time(at(share))}`, wide = width_of(label), place = x(at(share));
       const start = Math.max(left, Math.min(place - wide / 2, left + inner - wide));
-      const row = start < end + 8 ? 12 : 27;  // one above the other where they would touch
+      const row = start < end + 8 ? 12 : 27;  // on two lines where they would touch
       out.push(line(place, row + 3, place, bottom, "decision"), text(start, row, label));
       end = start + wide;
     }
     return [bottom + 24, out, counts];
   };
-  const averaged = cost.averaged > 0 ? ` Of ${percent(cost.averaged / total)} of them only is known what neighbours cost: they ran together, or took microseconds.` : "";
-  const name = (one) => [breakable(one.sample), one.of > 1 ? ` and ${one.of - 1} more, on the average` : null];
-  section("What a sample costs", `CPU time and time in Python functions of ${plural(total, "sample")}: so many (the area of a bar) took so long.${averaged}`, chart(draw),
-    (cost.slowest || []).length > 0 && [element("h3", {}, "The slowest"), table(
+  const averaged = cost.averaged > 0 ? ` For ${percent(cost.averaged / total)} of them the cost is an average over neighbors: they ran together, or took microseconds.` : "";
+  const name = (one) => [breakable(one.sample), one.of > 1 ? ` and ${one.of - 1} more, on average` : null];
+  section("Cost per sample", `CPU time and time in Python functions of ${plural(total, "sample")}. The area of a bar is the number of samples.${averaged}`, chart(draw),
+    (cost.slowest || []).length > 0 && [element("h3", {}, "Slowest samples"), table(
       [{ name: "sample", class: "name" }, { name: "cost", class: "number" }, { name: "× median", class: "number" }],
       cost.slowest.map((one) => [name(one), time(one.us), number(one.us / middle)]))] || null);
 }
 
-// Names with a bar and a value each; `rows`: [name, value, what is written beside, kind].
+// Names with a bar and a value each; `rows`: [name, value, label of the bar, kind].
 function bars(rows, most) {
   return chart((width) => {
     const longest = Math.max(...rows.map((r) => width_of(r[0]))) + 1, widest = Math.max(...rows.map((r) => width_of(r[2])));
@@ -419,9 +419,9 @@ function operators() {
   const name = (o) => o.name + (o.within ? ` (in ${o.within})` : "");
   const sorted = [...all].sort((a, b) => b.cpu_s - a.cpu_s), shown = sorted.filter((o) => o.cpu_s > 0).slice(0, 16);
   return element("section", {}, element("h2", {}, "CPU time by operator"),
-    element("p", { class: "note" }, "From one sample in 16, in 128 where they are short. Reading is all of its own; putting batches together is no operator."),
+    element("p", { class: "note" }, "Measured on one sample in 16, or in 128 where they are short. Reading is measured in full; assembling batches is not an operator."),
     most > 0 && bars(shown.map((o) => [name(o), o.cpu_s, `${seconds(o.cpu_s)}, ${percent(o.cpu_s / Math.max(total, 1e-12))}`, o.kind || "samples"]), most) || null,
-    table([{ name: "operator", class: "name" }, { name: "calls", class: "number" }, { name: "a call", class: "number" }, { name: "bytes out", class: "number" }],
+    table([{ name: "operator", class: "name" }, { name: "calls", class: "number" }, { name: "per call", class: "number" }, { name: "bytes out", class: "number" }],
       sorted.map((o) => [name(o), number(o.calls, 9), o.cpu_s > 0 ? time((1e6 * o.cpu_s) / o.calls) : "–", o.bytes > 0 ? bytes(o.bytes) : "–"])));
 }
 
@@ -431,36 +431,36 @@ function memory() {
   const uses = Object.keys(ledger).filter((key) => key.startsWith("peak_") && ledger[key] > 0);
   const words = { encoded: "bytes as read", scratch: "work in progress", slot: "batches", ragged: "rows of uneven size", other: "other" };
   const rows = uses.map((key) => [words[key.slice(5)] || key.slice(5), ledger[key], bytes(ledger[key]), "memory"]);
-  rows.push(["all together", ledger.peak, bytes(ledger.peak), "soft"]);
+  rows.push(["total", ledger.peak, bytes(ledger.peak), "soft"]);
   const fact = (key, name) => (key in ledger ? [[name, bytes(ledger[key])]] : []);
   return element("section", {}, element("h2", {}, "Memory"),
-    element("p", { class: "note" }, `The most that was in use at any time, by use; the budget is ${bytes(ledger.budget)}, of which ${percent(ledger.peak / ledger.budget)} were needed.`),
+    element("p", { class: "note" }, `Peak memory by use; the budget is ${bytes(ledger.budget)}, of which ${percent(ledger.peak / ledger.budget)} was needed.`),
     bars(rows, Math.max(...rows.map((r) => r[1]))), table([{ name: "now" }, { name: "", class: "number" }],
-      [...fact("in_use", "in use"), ...fact("kept_for_reuse", "kept to be used again"), ...fact("with_the_consumer", "with the consumer, outside the budget")]));
+      [...fact("in_use", "in use"), ...fact("kept_for_reuse", "kept for reuse"), ...fact("with_the_consumer", "with the consumer, outside the budget")]));
 }
 
 function queues() {
   const phases = report.phases;
   if (!phases || !phases.io || !phases.cpu) return null;
-  const rows = [["wait to be read", phases.io.queued, "read"], ["are being read", phases.io.running, "read"],
-    ["wait for a worker", phases.cpu.queued, "samples"], ["are with a worker", phases.cpu.running, "samples"], ["elements ready", phases.done || 0, "step"]];
+  const rows = [["waiting to be read", phases.io.queued, "read"], ["being read", phases.io.running, "read"],
+    ["waiting for a worker", phases.cpu.queued, "samples"], ["being processed", phases.cpu.running, "samples"], ["elements ready", phases.done || 0, "step"]];
   if (sum(rows.map((r) => r[1])) === 0) return null;  // the run is over
-  return element("section", {}, element("h2", {}, "On the way"),
-    element("p", { class: "note" }, "Pieces of batches in each phase at the moment of the report."),
+  return element("section", {}, element("h2", {}, "In progress"),
+    element("p", { class: "note" }, "Parts of batches in each phase at the time of the report."),
     bars(rows.map(([name, count, kind]) => [name, count, number(count, 9), kind]), Math.max(1, ...rows.map((r) => r[1]))));
 }
 
 function settings() {
   const rows = [], add = (name, value) => value !== undefined && rows.push([name, value]);
   const set = report.settings || {}, io = report.io || {};
-  add("workers", set.workers ?? report.workers), add("reads in flight (io)", set.io ?? report.io_in_flight), add("elements ready or under way (ready)", set.ready ?? report.ready);
+  add("workers", set.workers ?? report.workers), add("reads in flight (io)", set.io ?? report.io_in_flight), add("elements ready or in progress (ready)", set.ready ?? report.ready);
   if (report.limited_by) add("limited by", report.limited_by);
   if (io.reads) add("read", `${bytes(io.bytes)} in ${plural(io.reads, "read")}, ${time((1e6 * io.seconds) / io.reads)} each`);
-  if (report.core_wait_s) add("workers ready to run, without a core", seconds(report.core_wait_s));
+  if (report.core_wait_s) add("threads runnable without a core", seconds(report.core_wait_s));
   if (report.skipped || report.replaced) add("broken samples", `${number(report.skipped || 0)} skipped, ${number(report.replaced || 0)} replaced`);
-  for (const cache of report.caches || []) add("cache", `${plural(cache.elements, "element")}, ${bytes(cache.bytes)}; ${plural(cache.hits, "hit")}, ${number(cache.misses, 9)} missed`);
+  for (const cache of report.caches || []) add("cache", `${plural(cache.elements, "element")}, ${bytes(cache.bytes)}; ${plural(cache.hits, "hit")}, ${number(cache.misses, 9)} ${cache.misses === 1 ? "miss" : "misses"}`);
   if (rows.length === 0) return null;
-  return element("section", {}, element("h2", {}, "Settings and counts"), table([{ name: "what" }, { name: "value", class: "number" }], rows));
+  return element("section", {}, element("h2", {}, "Settings and counts"), table([{ name: "setting" }, { name: "value", class: "number" }], rows));
 }
 
 const pair = (...children) => {
@@ -474,7 +474,7 @@ utilisation();
 sample_costs();
 pair(operators(), memory());
 pair(queues(), settings());
-page.append(element("footer", {}, "Made by Headrace. The page needs nothing but itself."));
+page.append(element("footer", {}, "Made by Headrace. This page is self-contained."));
 
 const draw_all = () => charts.forEach((draw) => draw());
 let drawn = 0;

@@ -1,5 +1,5 @@
-// What explain() says of a run: the plan as it was written and as it runs, what each rewrite did, what memory
-// it will take, and what is worth a warning.
+// The text of explain(): the plan as written and as it runs, what each rewrite changed, estimated memory, and
+// warnings.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,9 +18,8 @@ struct Explained {
   const LoaderOptions& options;
   Settings settings;
   SettingLimits limits;
-  std::string caching;  // what was decided of caches
-  std::shared_ptr<Store>
-      store;  // for looking at some elements where sizes do not follow from shapes; null: none
+  std::string caching;           // decisions about automatic caches
+  std::shared_ptr<Store> store;  // for measuring some elements where shapes do not give sizes; null: do not
 };
 
 std::string explain_run(const Explained& run);

@@ -1,4 +1,4 @@
-#include "headrace/run/report/explained.h"
+#include "headrace/run/explained.h"
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "headrace/graph/explain/explain.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/explain/order_hints.h"
+#include "headrace/run/loader.h"
 #include "headrace/run/read/fetch.h"
 #include "headrace/run/report/memory_estimate.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint64_t kLooks = 16, kBatchLooks = 2;
 
-// Looking fills no cache.
+// Measuring fills no cache.
 NodePtr without_caches(const NodePtr& node) {
   if (node->as<Cache>()) return without_caches(node->input());
   std::vector<NodePtr> inputs;
@@ -27,10 +28,10 @@ NodePtr without_caches(const NodePtr& node) {
 
 struct Look {
   ElementSize size;
-  double scratch = 0;  // bytes of the worker that made them
+  double scratch = 0;  // scratch bytes of the worker that made them
 };
 
-// Some elements of epoch 0, made by one worker; of data with random access from all over it.
+// Makes some elements of epoch 0 with one worker; with random access, from all over the data.
 std::optional<Look> look_at(const NodePtr& node, uint64_t seed, const std::shared_ptr<Store>& store) {
   NodePtr plan = without_caches(node);
   if (!plan) return std::nullopt;
@@ -57,15 +58,15 @@ std::optional<Look> look_at(const NodePtr& node, uint64_t seed, const std::share
   return out;
 }
 
-// What a worker does for one sample: below the last batch.
+// The plan below the last batch: a worker's work for one sample.
 NodePtr sample_of(const NodePtr& root) {
   for (NodePtr node = root; !node->inputs.empty(); node = node->input())
     if (node->as<Batch>()) return node->input();
   return root;
 }
 
-// Elements with the fields of one that is known are of its size: rewrites move and join verbs, and what comes
-// of them stays.
+// An element has the size of a known one with the same fields: rewrites move and join verbs without changing
+// the elements.
 std::optional<ElementSize> as_known(const Node& node, const NodePtr& written, const ElementSizes& sizes) {
   if (const auto found = sizes.find(written.get()); found != sizes.end() && node.schema == written->schema)
     return found->second;
@@ -80,7 +81,7 @@ std::string tree(const NodePtr& plan, const ElementSizes& sizes) {
   return out;
 }
 
-// Steps that lead from the plan as written to the one that runs.
+// The steps from the plan as written to the plan that runs.
 std::string steps(const Explained& run) {
   const std::vector<Applied>& applied = run.pipeline.applied;
   std::string out;
@@ -89,8 +90,8 @@ std::string steps(const Explained& run) {
     out +=
         "\nbefore the rewrites:\n" +
         wrapped(
-            "shards go last in their order, filters before what they do not read, fields that nobody reads "
-            "go, and what decodes an image and resamples it becomes one",
+            "shards move to the end of their order, filters move before work they do not depend on, unused "
+            "fields are dropped, and decoding and resampling an image become one step",
             "    ") +
         change;
   for (const Applied& one : applied) {
@@ -122,11 +123,11 @@ std::string explain_run(const Explained& run) {
   if (const std::string changes = steps(run); !changes.empty())
     out += changes + "\nas it runs:\n" + tree(run.pipeline.plan, running);
   out += std::string("\nwrite_into_slot: ") + (run.options.write_into_slot ? "on" : "off") +
-         " (the last operator writes its row of the batch, nothing is copied)\n";
+         " (the last operator writes directly into its row of the batch)\n";
   for (const std::string& part : run.pipeline.parts) out += part + "\n";
   out += run.caching;
   if (run.options.workers == 0)
-    out += "workers 0: the caller's thread does all there is to do, ";
+    out += "workers 0: the caller's thread does all the work, ";
   else
     for (const Knob knob : kKnobs)
       out += std::string(knob_name(knob)) + " " + std::to_string(run.settings.of(knob)) +
