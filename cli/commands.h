@@ -1,8 +1,8 @@
-// The subcommands of the `headrace` program: one file each, and what they share about ending.
+// The subcommands of the `headrace` program, one file each, and their exit codes.
 //
-// A subcommand adds its name, options and help to the program; when the user calls it, its work is put into
-// `run`. Work prints its results to stdout and answers the exit code, or the Status that ended it, which
-// main() prints to stderr: as one line, or with --json as {"error", "kind", "exit_code"}.
+// A subcommand adds its name, options and help to the program; when the user calls it, it stores its work in
+// `run`. The work prints its results to stdout and returns the exit code, or an error Status, which main()
+// prints to stderr: as one line, or with --json as {"error", "kind", "exit_code"}.
 #pragma once
 #include <functional>
 #include <string>
@@ -17,11 +17,11 @@ namespace headrace::cli {
 
 enum Exit : int {
   kOk = 0,
-  kProblem = 1,  // the data, the run or a file: damaged, missing, refused
-  kUsage = 2,    // the arguments make no sense: another command line is wanted
+  kProblem = 1,  // with the data, the run or a file: damaged, missing, refused
+  kUsage = 2,    // invalid arguments
 };
 
-// End the program with kUsage and this text. Throws what CLI11 throws for the checks of its own.
+// End the program with kUsage and this text. Throws the exception that CLI11 throws for its own checks.
 [[noreturn]] void refuse(const std::string& text);
 
 using Run = std::function<Result<int>()>;

@@ -1,4 +1,4 @@
-// The `headrace` program: its options, the choice of a subcommand, and how it ends.
+// The `headrace` program: its options, the choice of a subcommand, and its exit codes.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -18,29 +18,29 @@ namespace headrace::cli {
 namespace {
 
 constexpr const char* kAbout =
-    "Look at, check, run and measure data pipelines for training.\n\n"
-    "PATH is data in any known format (see `headrace formats`), PIPELINE.json a pipeline saved by save_plan "
-    "in Python or\n"
-    "by Dataset::plan in C++. Where a subcommand takes both, PATH means the usual ResNet-50 training "
-    "pipeline over it.";
+    "Inspect, check, run and benchmark data pipelines for training.\n\n"
+    "PATH is data in any known format (see `headrace formats`). PIPELINE.json is a pipeline saved by "
+    "save_plan in Python\n"
+    "or by Dataset::plan in C++. Where a subcommand takes both, PATH means the usual ResNet-50 training "
+    "pipeline over that data.";
 constexpr const char* kEnding =
     "examples:\n"
-    "  headrace inspect imagenet/train           what is it, and is it what I think it is?\n"
-    "  headrace verify imagenet/train            which files are broken, and why?\n"
-    "  headrace doctor imagenet/train            which samples are odd, what would make them faster?\n"
+    "  headrace inspect imagenet/train           format, samples, fields, labels\n"
+    "  headrace verify imagenet/train            which files are broken, and why\n"
+    "  headrace doctor imagenet/train            unusual samples, and what would speed up loading\n"
     "  headrace view imagenet/train              a contact sheet of what the model would see\n"
-    "  headrace bench imagenet/train             how fast, and what limits it?\n"
+    "  headrace bench imagenet/train             how fast it is, and what limits it\n"
     "  headrace run pipeline.json                one epoch, and a hash of its batches\n"
-    "  headrace index imagenet/train             the first epoch as fast as the later ones\n"
+    "  headrace index imagenet/train             make the first epoch as fast as later ones\n"
     "  headrace convert imagenet/train t.tar     the same samples in another format";
 
 constexpr const char* kExitCodes =
     "exit codes:\n"
-    "  0 all is well\n"
-    "  1 the data, the run or a file has a problem: damaged, missing, not to be written\n"
-    "  2 the arguments make no sense";
+    "  0 success\n"
+    "  1 a problem with the data, the run or a file: damaged, missing, not writable\n"
+    "  2 the arguments are invalid";
 
-// Say on stderr why the program ends, as the user asked to be told.
+// Print on stderr why the program ends, as text or as JSON.
 int complain(std::string_view text, std::string_view kind, int code, bool json) {
   if (json) {
     Value out;
@@ -52,13 +52,13 @@ int complain(std::string_view text, std::string_view kind, int code, bool json) 
   return code;
 }
 
-// Whether errors are wanted as JSON: read off the arguments themselves, which may not parse.
+// Whether to print errors as JSON. Looks at the raw arguments, which may not parse.
 bool wants_json(int argc, char** argv) {
   return std::any_of(argv, argv + argc,
                      [](const char* argument) { return std::string_view(argument) == "--json"; });
 }
 
-// What to say of a first word that is no subcommand; "" where it is one, or an option.
+// The message for a first word that is not a subcommand; "" if it is one, or an option.
 std::string unknown_subcommand(const CLI::App& program, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return "";
   const std::string_view wrong = argv[1];
@@ -66,10 +66,10 @@ std::string unknown_subcommand(const CLI::App& program, int argc, char** argv) {
   for (const CLI::App* command : program.get_subcommands(nullptr)) known.push_back(command->get_name());
   if (std::ranges::find(known, wrong) != known.end()) return "";
   const std::vector<std::string_view> names(known.begin(), known.end());
-  return "there is no subcommand '" + std::string(wrong) + "'" + did_you_mean(wrong, names);
+  return "unknown subcommand '" + std::string(wrong) + "'" + did_you_mean(wrong, names);
 }
 
-// What to say of the first option that there is not; "" where all are known.
+// The message for the first unknown option; "" if all are known.
 std::string unknown_option(const CLI::App& command, int argc, char** argv) {
   std::vector<std::string> known;
   for (const CLI::Option* option : command.get_options())
@@ -79,7 +79,7 @@ std::string unknown_option(const CLI::App& command, int argc, char** argv) {
     const std::string_view argument = argv[i], option = argument.substr(0, argument.find('='));
     if (option == "--") return "";  // paths from here on
     if (option.starts_with("--") && std::ranges::find(names, option) == names.end())
-      return "there is no option '" + std::string(option) + "'" + did_you_mean(option, names);
+      return "unknown option '" + std::string(option) + "'" + did_you_mean(option, names);
   }
   return "";
 }
@@ -118,8 +118,8 @@ int run_program(int argc, char** argv) {
     if (run) {
       const Result<int> code = run();
       if (std::fflush(stdout) != 0 || std::ferror(stdout))
-        return complain("the output cannot be written: " + std::string(std::strerror(errno)),
-                        code_name(Code::io), kProblem, json);
+        return complain("cannot write the output: " + std::string(std::strerror(errno)), code_name(Code::io),
+                        kProblem, json);
       if (code.ok()) return *code;
       return complain(typed(code.status().text(), program), code_name(code.status().code()), kProblem, json);
     }
@@ -149,7 +149,7 @@ void refuse(const std::string& text) { throw CLI::ValidationError(text); }
 int main(int argc, char** argv) {
   try {
     return headrace::cli::run_program(argc, argv);
-  } catch (const std::exception& error) {  // memory ran out; nothing of ours throws
+  } catch (const std::exception& error) {  // out of memory; Headrace's own code does not throw
     fmt::print(stderr, "headrace: {}\n", error.what());
     return headrace::cli::kProblem;
   }

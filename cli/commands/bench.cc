@@ -1,4 +1,4 @@
-// headrace bench: how fast a pipeline runs here, and what keeps it from running faster.
+// headrace bench: how fast a pipeline runs on this machine, and what limits it.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -34,11 +34,11 @@ double number(const Value& report, std::string_view key) {
   return value && value->integer() ? static_cast<double>(*value->integer()) : 0;
 }
 
-// Epoch after epoch until the time or the batches are up, throwing the batches away.
+// Run epochs until the time or the number of batches is reached, discarding the batches.
 Result<Timed> measure(const BenchArguments& arguments, Loader& loader) {
   Timed out;
   const auto begin = std::chrono::steady_clock::now();
-  constexpr double kShowEvery_s = 0.1;  // a report costs more than a small batch
+  constexpr double kShowEvery_s = 0.1;  // report() costs more than a small batch
   double next_show_s = 0;
   const auto is_over = [&] {
     return arguments.batches > 0 ? out.batches >= arguments.batches
@@ -51,7 +51,7 @@ Result<Timed> measure(const BenchArguments& arguments, Loader& loader) {
   while (!is_over()) {
     HEADRACE_ASSIGN(const bool more, loader.next(batch));
     if (!more) {
-      if (out.batches == 0) return invalid("bench: the pipeline gives no batch");
+      if (out.batches == 0) return invalid("bench: the pipeline yields no batches");
       ++out.epochs;
       HEADRACE_TRY(loader.begin());
       continue;
@@ -73,7 +73,7 @@ Result<int> bench(BenchArguments arguments) {
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
-  std::unique_ptr<NewFile> page;  // made first: too late to hear that it cannot be when all is measured
+  std::unique_ptr<NewFile> page;  // made before measuring, so that a failure shows at once
   if (!arguments.html.empty()) {
     auto made = NewFile::make(arguments.html);
     HEADRACE_TRY(made.status().before("bench: --html: "));
@@ -100,13 +100,13 @@ Result<int> bench(BenchArguments arguments) {
     fmt::print("{}\n", out.dump(1));
     return kOk;
   }
-  fmt::print("{}\n{} {}, {}; the first came after {:.2f} s; {:.0f} workers\n\n{}", opened.title,
+  fmt::print("{}\n{} {}, {}; first batch after {:.2f} s; {:.0f} workers\n\n{}", opened.title,
              count_text(measured.batches), measured.batches == 1 ? "batch" : "batches",
              plural(measured.epochs, "whole epoch"), measured.first_batch_s, number(report, "workers"),
              report_text(report));
-  if (!arguments.html.empty()) fmt::print("{}: the same with pictures\n", arguments.html);
+  if (!arguments.html.empty()) fmt::print("{}: the same with charts\n", arguments.html);
   if (!arguments.loader.trace.empty())
-    fmt::print("{}: the first epoch, for ui.perfetto.dev\n", arguments.loader.trace);
+    fmt::print("{}: a trace of the first epoch, for ui.perfetto.dev\n", arguments.loader.trace);
   return kOk;
 }
 
@@ -114,30 +114,30 @@ Result<int> bench(BenchArguments arguments) {
 
 void add_bench(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
-      "bench", "Measure a pipeline: samples a second, time by operator, what limits it");
+      "bench", "Measure a pipeline: samples per second, time per operator, what limits it");
   auto arguments = std::make_shared<BenchArguments>();
   add_input_arguments(*command, arguments->input, true);
   command->add_option("--seconds", arguments->seconds, "How long to measure")
       ->option_text("S = 10")
       ->check(more_than_zero());
-  add_count(*command, "--batches", arguments->batches, "Measure so many batches instead");
+  add_count(*command, "--batches", arguments->batches, "Measure this many batches instead of a time");
   add_settings(*command, arguments->loader);
-  add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
+  add_count(*command, "--batch-size", arguments->batch_size, "Samples per batch, when PATH is data");
   add_cache(*command, arguments->loader.cache);
   command->add_flag("--no-rewrites", arguments->no_rewrites,
-                    "Run it as it is written: what do the rewrites gain?");
-  command->add_option("--html", arguments->html, "Write a page with pictures: who did what, costs, memory")
+                    "Run the pipeline as written, without rewrites, to see what they gain");
+  command->add_option("--html", arguments->html, "Write a page with charts: threads, costs, memory")
       ->option_text("FILE");
   command
       ->add_option("--trace", arguments->loader.trace,
-                   "Write what every thread did in the first epoch, for ui.perfetto.dev")
+                   "Write a trace of all threads in the first epoch, for ui.perfetto.dev")
       ->option_text("FILE");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "examples:\n  headrace bench imagenet/train\n  headrace bench pipeline.json --workers 1 --seconds "
       "30\n\n"
-      "A first run over data that was not read lately measures the disk, a second one the memory it is "
-      "cached in.");
+      "If the data was not read recently, the first run measures the disk; a second run measures the page "
+      "cache.");
   command->callback([arguments, &run] { run = [arguments] { return bench(*arguments); }; });
 }
 

@@ -1,4 +1,4 @@
-// headrace convert: data in one format to data in another, or the same data divided, shuffled, made smaller.
+// headrace convert: write data in another format, or the same data sharded, shuffled or made smaller.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -51,7 +51,7 @@ Condition parse_condition(const std::string& text) {
     if (!number.ok() || (!number->integer() && !number->real())) break;
     return {text.substr(0, at), std::string(sign.op), *number};
   }
-  refuse("--where wants a field, a comparison and a number, as label==3, got '" + text + "'");
+  refuse("--where: expected a field, a comparison and a number, such as label==3, got '" + text + "'");
 }
 
 std::string meant(const std::string& wrong, const Schema& schema) {
@@ -59,8 +59,8 @@ std::string meant(const std::string& wrong, const Schema& schema) {
   return did_you_mean(wrong, names);
 }
 
-// Fields of the new data, each the name it gets and the one it has: "image=jpg", or "jpg" for both; all when
-// none is asked for. A name stands for all below it, too: "captions" for "captions/values" and
+// Fields of the new data, each as (new name, old name): "image=jpg", or "jpg" to keep the name; all fields
+// if none are given. A name also stands for all fields below it: "captions" for "captions/values" and
 // "captions/lengths".
 std::vector<std::pair<std::string, std::string>> chosen_fields(const Schema& schema,
                                                                std::span<const std::string> fields) {
@@ -75,12 +75,12 @@ std::vector<std::pair<std::string, std::string>> chosen_fields(const Schema& sch
       if (name.empty() || (field != old && !field.starts_with(old + "/"))) continue;
       const std::string called = name + field.substr(old.size());
       if (std::ranges::any_of(chosen, [&](const auto& one) { return one.first == called; }))
-        refuse("--fields: '" + called + "' twice");
+        refuse("--fields: '" + called + "' is given twice");
       chosen.emplace_back(called, field);
     }
     if (chosen.size() == before)
-      refuse("--fields wants fields, or NEW=OLD: there is no field '" + old + "'" + meant(old, schema) +
-             " (" + schema.text() + ")");
+      refuse("--fields: expected FIELD or NEW=OLD, got '" + text + "'; there is no field '" + old + "'" +
+             meant(old, schema) + " (" + schema.text() + ")");
   }
   return chosen;
 }
@@ -96,7 +96,7 @@ Dataset with_fields(const Dataset& data, const Schema& schema, std::span<const s
       kNoLine);
 }
 
-// What the numbers of the new fields meant in the source, which no format that is written says:
+// The logical types that the numbers of the new fields have in the source, which no written format records:
 // {"ts": "timestamp[us]"}.
 Value types_written(const Source& source, std::span<const std::string> fields) {
   Value out{Value::Object()};
@@ -120,7 +120,7 @@ Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& argu
   if (arguments.shuffle) out = out.shuffle({.seed = *arguments.shuffle}, kNoLine);
   if (arguments.take > 0) out = out.take(arguments.take, kNoLine);
   if (arguments.max_side > 0 || arguments.quality > 0) {
-    if (image < 0) refuse("--max-side and --quality want images, there are none in {" + schema.text() + "}");
+    if (image < 0) refuse("--max-side and --quality need images; there are none in {" + schema.text() + "}");
     out = encoded_again(out, schema, image, arguments.max_side, arguments.quality);
   }
   for (const std::string& text : arguments.where) {
@@ -145,7 +145,7 @@ std::string time_text(double seconds) {
                       : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// The bar, with the rate so far and how long it takes still.
+// The progress bar, with the rate so far and the remaining time.
 class Showing {
  public:
   explicit Showing(uint64_t total) : writing_("converting", total), verifying_("verifying", total) {}
@@ -167,7 +167,7 @@ class Showing {
   Progress writing_, verifying_;
 };
 
-// Where records and the rows of JPEG files begin, kept beside the new data.
+// Where records and the rows of JPEG files begin, stored next to the new data.
 Result<IndexedPoints> index_of(const WriteReport& report, const std::string& target) {
   Progress progress("indexing", report.manifest.samples());
   IndexOptions options;
@@ -176,7 +176,7 @@ Result<IndexedPoints> index_of(const WriteReport& report, const std::string& tar
   return index(read(target, report.manifest.format), options);
 }
 
-// What was copied without a look into it, and could have been read.
+// A hint for values that were copied as bytes and could have been parsed.
 std::string hint_of(const WriteReport& report, const ConvertArguments& arguments, const Source& source) {
   if (report.manifest.format == "lmdb") return "";
   return hint_of_values(source, arguments.input.path, *file_store(), "--source-option");
@@ -212,10 +212,11 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
              report.manifest.format, size_text(bytes), seconds,
              size_text((bytes - static_cast<double>(report.reused_bytes)) / std::max(seconds, 1e-3)));
   if (report.manifest.samples() == 0 && !arguments.where.empty() && source.size() > 0)
-    fmt::print("no sample is as --where wants\n");
+    fmt::print("no sample matches --where\n");
   if (report.reused_shards > 0)
-    fmt::print("{} of them from an earlier run that was stopped\n", plural(report.reused_shards, "file"));
-  if (!report.discarded.empty()) fmt::print("what an earlier run left was not used: {}\n", report.discarded);
+    fmt::print("{} of them from an earlier, interrupted run\n", plural(report.reused_shards, "file"));
+  if (!report.discarded.empty())
+    fmt::print("files of an earlier run were not reused: {}\n", report.discarded);
   for (const std::string& warning : report.warnings) fmt::print("note: {}\n", warning);
   if (report.broken > 0)
     fmt::print("{} left out: see {}\n", plural(report.broken, "broken sample"),
@@ -223,10 +224,10 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (const std::string left_out = left_out_columns_text(source);
       !left_out.empty() && arguments.fields.empty())
     fmt::print("left out: {}\n", left_out);
-  for (const std::string& told : told_in(source)) fmt::print("of {}: {}\n", arguments.input.path, told);
-  for (const std::string& note : notes_in(source)) fmt::print("of {}: {}\n", arguments.input.path, note);
+  for (const std::string& note : described_notes(source)) fmt::print("{}: {}\n", arguments.input.path, note);
+  for (const std::string& note : notes_in(source)) fmt::print("{}: {}\n", arguments.input.path, note);
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
-    fmt::print("plain numbers now: {}\n", types);
+    fmt::print("written as plain numbers: {}\n", types);
   if (const std::string hint = hint_of(report, arguments, source); !hint.empty())
     fmt::print("hint: {}\n", hint);
   if (arguments.write.verify) fmt::print("read back and compared\n");
@@ -238,14 +239,13 @@ Result<int> convert(ConvertArguments arguments) {
   write_options.options = options_value(arguments.options);
   if (!arguments.shard_size.empty()) {
     auto size = parse_byte_size(arguments.shard_size);
-    if (!size.ok()) refuse("--shard-size " + std::string(size.status().text()));
-    constexpr uint64_t kNoUnit = 1000;  // a number below, by itself, is one of another unit
+    if (!size.ok()) refuse("--shard-size: " + std::string(size.status().text()));
+    constexpr uint64_t kNoUnit = 1000;  // a smaller number without a unit is probably not bytes
     if (*size < kNoUnit && arguments.shard_size.find_first_not_of("0123456789 ") == std::string::npos)
-      refuse("--shard-size " + arguments.shard_size + " is " + std::to_string(*size) +
-             " bytes, which makes a file of nearly every sample; " + arguments.shard_size +
-             "MB was meant, perhaps");
+      refuse("--shard-size " + arguments.shard_size + " means " + std::to_string(*size) +
+             " bytes, about one file per sample; did you mean " + arguments.shard_size + "MB?");
     write_options.shard_size = *size;
-    if (write_options.shards > 0) refuse("wants --shards or --shard-size, got both");
+    if (write_options.shards > 0) refuse("expected --shards or --shard-size, got both");
   }
   if (const auto chosen = choose_writer(arguments.target, write_options.format, write_options.options);
       !chosen.ok())
@@ -280,82 +280,82 @@ Result<int> convert(ConvertArguments arguments) {
 }
 
 void add_changes(CLI::App& command, ConvertArguments& arguments) {
-  command.add_option("--shuffle", arguments.shuffle, "Write in the order of this seed")->option_text("SEED");
-  add_count(command, "--take", arguments.take, "Only the first N samples, of the shuffled order too");
+  command.add_option("--shuffle", arguments.shuffle, "Shuffle the samples with this seed")
+      ->option_text("SEED");
+  add_count(command, "--take", arguments.take, "Only the first N samples, after shuffling");
   command
       .add_option("--where", arguments.where,
-                  "Only samples whose field compares so, as label<10 or label==3; may be repeated")
+                  "Only samples that meet this condition, such as label<10 or label==3; may be repeated")
       ->option_text("FIELD==NUMBER")
       ->allow_extra_args(false);
   command
       .add_option("--fields", arguments.fields,
-                  "These fields only, in this order, as jpg,cls; image=jpg,label=cls gives them other names")
+                  "Only these fields, in this order, such as jpg,cls; image=jpg,label=cls renames them")
       ->option_text("NAME,…")
       ->delimiter(',')
       ->allow_extra_args(false);
   add_count(command, "--max-side", arguments.max_side,
-            "Shrink images whose longer side has more pixels; they are encoded again as JPEG, with loss",
+            "Shrink images whose longer side has more than N pixels; they are re-encoded as JPEG, with loss",
             65500);
   add_count(command, "--quality", arguments.quality,
-            "Encode images again as JPEG of this quality, 4:2:0; 90 when only --max-side is given", 100);
+            "Re-encode images as JPEG of this quality, 4:2:0; 90 if only --max-side is given", 100);
   command.add_flag("--drop-broken,--quarantine", arguments.write.drop_broken,
-                   "Leave out samples that do not read or decode, and list them in quarantine.json");
+                   "Drop samples that cannot be read or decoded, and list them in quarantine.json");
 }
 
 void add_target(CLI::App& command, ConvertArguments& arguments) {
-  command.add_option("SRC", arguments.input.path, "Data: a file, a folder or a pattern of files in quotes")
+  command.add_option("SRC", arguments.input.path, "Data: a file, a folder or a glob pattern in quotes")
       ->required()
       ->option_text(" ");
-  command.add_option("DST", arguments.target, "The new file, or the folder of the shards")
+  command.add_option("DST", arguments.target, "The new file, or a folder for the shards")
       ->required()
       ->option_text(" ");
   command
-      .add_option("--format", arguments.write.format, "Format of DST, when its ending is not the format's")
+      .add_option("--format", arguments.write.format, "Format of DST; by default determined by its extension")
       ->option_text("NAME");
   command
       .add_option("--option", arguments.options,
-                  "An option of that format, as compression=gzip; may be repeated")
+                  "An option of that format, such as compression=gzip; may be repeated")
       ->option_text("NAME=VALUE")
       ->allow_extra_args(false);
   command
       .add_option("--source-format", arguments.input.format,
-                  "Format of SRC; recognised by content when not given")
+                  "Format of SRC; by default detected from its content")
       ->option_text("NAME");
   command.add_option("--source-option", arguments.input.options, "An option of that format; may be repeated")
       ->option_text("NAME=VALUE")
       ->allow_extra_args(false);
   command
       .add_option("--shard-size", arguments.shard_size,
-                  "Begin a new file after so many bytes of samples, as 150MB")
+                  "Start a new file after this many bytes of samples, such as 150MB")
       ->option_text("SIZE");
-  add_count(command, "--shards", arguments.write.shards, "So many files of equal numbers of samples");
+  add_count(command, "--shards", arguments.write.shards, "Number of files, with equal numbers of samples");
 }
 
 }  // namespace
 
 void add_convert(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
-      "convert", "Write data in another format: whole or not at all, and on from where it was stopped");
+      "convert", "Write data in another format: all or nothing; an interrupted run can be resumed");
   auto arguments = std::make_shared<ConvertArguments>();
   add_target(*command, *arguments);
   add_changes(*command, *arguments);
   command->add_flag("--overwrite", arguments->write.overwrite,
-                    "Replace a data set that Headrace wrote; anything else there is refused");
+                    "Replace a data set that Headrace wrote; anything else at DST is an error");
   command->add_flag("--verify", arguments->write.verify,
-                    "Read all of it back and compare each sample before DST appears");
+                    "Read everything back and compare each sample before DST appears");
   add_workers(*command, arguments->write.loader.workers);
-  command->add_flag(
-      "--index", arguments->index,
-      "Keep beside the new data where records and the rows of JPEG files begin: see `headrace index`");
+  command->add_flag("--index", arguments->index,
+                    "Also index the records and JPEG rows of the new data, next to it: see `headrace index`");
   command->add_flag(
       "--json", arguments->json,
       "Print JSON: {\"path\", \"format\", \"samples\", \"bytes\", \"shards\", "
-      "\"reused_shards\", \"broken\", \"seconds\"}, and where there are some "
+      "\"reused_shards\", \"broken\", \"seconds\"}, and if there are any "
       "\"left_out_columns\", \"missing\", \"differs\", \"empty\", \"plain_numbers\", \"hints\"");
   command->footer(
-      "Until all is written it lies in DST.partial, and the same command goes on there after a stop. What "
-      "was "
-      "written\nstands in DST/headrace.json, or in DST.headrace.json beside a file.\n\n"
+      "The output is in DST.partial until everything is written; after an interruption, the same command "
+      "resumes there.\nDST/headrace.json, or DST.headrace.json next to a single file, describes what was "
+      "written.\n\n"
       "examples:\n  headrace convert imagenet/train train.tfrecord\n"
       "  headrace convert imagenet/train train --format webdataset --shard-size 150MB --shuffle 17 --verify\n"
       "  headrace convert imagenet/train small --format tfrecord --shards 64 --max-side 500 --quality 85");

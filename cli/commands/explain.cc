@@ -1,4 +1,4 @@
-// headrace explain: what a pipeline will do, before it does it.
+// headrace explain: what a pipeline will do, without running it.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +18,7 @@ struct ExplainArguments {
   bool no_rewrites = false, measure = false, json = false;
 };
 
-// Of a pipeline that waits for its data: how it is written, and what it wants.
+// For a pipeline whose data is not bound: its steps as written, and the data it needs.
 Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view plan) {
   if (arguments.json) {
     Value::List slots;
@@ -32,7 +32,8 @@ Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view 
     return kOk;
   }
   fmt::print(
-      "{}\n\n{}\nIt wants data that it does not hold; with all of it bound, this says what will run.\n",
+      "{}\n\n{}\nThe pipeline needs data that its file does not contain; when all of it is bound, explain "
+      "shows what will run.\n",
       arguments.input.path, steps_text(plan));
   for (const Slot& slot : slots_of(plan))
     fmt::print("  {:<12} {}\n  {:<12}   {}\n", slot.name, wants_text(slot), "", bind_text(slot));
@@ -65,15 +66,16 @@ Result<int> explain(const ExplainArguments& arguments) {
 
 void add_explain(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
-      "explain", "Say what a pipeline will do: its steps, what the rewrites made of them, its memory");
+      "explain", "Show what a pipeline will do: its steps, before and after rewrites, and its memory");
   auto arguments = std::make_shared<ExplainArguments>();
   add_input_arguments(*command, arguments->input, true);
-  add_count(*command, "--batch-size", arguments->batch, "Samples a batch, for a PATH");
+  add_count(*command, "--batch-size", arguments->batch, "Samples per batch, when PATH is data");
   add_cache(*command, arguments->cache);
   add_memory_budget(*command, arguments->loader);
-  command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written");
+  command->add_flag("--no-rewrites", arguments->no_rewrites,
+                    "Explain the pipeline as written, without rewrites");
   command->add_flag("--measure", arguments->measure,
-                    "Make a few elements to say how large they are where shapes do not");
+                    "Compute a few elements to measure sizes that do not follow from shapes");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer("example:\n  headrace explain pipeline.json");
   command->callback([arguments, &run] { run = [arguments] { return explain(*arguments); }; });

@@ -1,4 +1,4 @@
-// headrace index: find ahead where the records of containers begin, and the rows of JPEG files, for
+// headrace index: find in advance where the records of containers and the rows of JPEG files begin, for
 // decode_image(match="fast").
 #include <fmt/core.h>
 
@@ -40,7 +40,7 @@ Result<int> make_index(IndexArguments arguments) {
   }
   fmt::print("{}: {}, {} with entropy points", arguments.input.path, plural(made.samples, "sample"),
              plural(made.files, "JPEG file"));
-  if (made.failed > 0) fmt::print(", {} not readable (see `headrace verify`)", count_text(made.failed));
+  if (made.failed > 0) fmt::print(", {} unreadable (see `headrace verify`)", count_text(made.failed));
   fmt::print(" ({:.1f} s)\n", seconds);
   if (made.bytes > 0) fmt::print("{} in {}\n", size_text(static_cast<double>(made.bytes)), made.path);
   return code;
@@ -51,29 +51,30 @@ Result<int> make_index(IndexArguments arguments) {
 void add_index(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "index",
-      "Find ahead where records and the rows of JPEG files begin: nothing is looked for while training");
+      "Find in advance where records and the rows of JPEG files begin, so that training does not have to");
   auto arguments = std::make_shared<IndexArguments>();
   add_input_arguments(*command, arguments->input, false);
   command
       ->add_option("--step", arguments->index.step,
-                   "A point before every N MCUs (8 to 16 pixels) of a row: 8 makes crops of match=\"fast\" "
-                   "faster and the index "
-                   "larger; 0: before each row")
+                   "An entropy point before every N MCUs (8 to 16 pixels) of a row: 8 makes crops of "
+                   "match=\"fast\" faster and the index larger; 0: one before each row")
       ->option_text("N = 0")
       ->check(CLI::Range(int64_t{0}, kMostStep));
   command->add_flag("--beside", arguments->index.beside,
-                    "Keep it beside the data, in a folder .headrace there, for all who read them");
+                    "Store the index next to the data, in a folder .headrace, for all users of the data");
   add_count(*command, "--workers", arguments->workers,
-            "Threads; all cores this process may use when not given", kMostThreads);
+            "Number of threads; by default one for each core this process may use", kMostThreads);
   command->add_flag(
       "--json", arguments->json,
       "Print JSON: {\"samples\", \"files\" (with points), \"failed\", \"bytes\" (of the index), "
       "\"path\", \"seconds\"}");
   command->footer(
-      "Containers: also where each record lies, of which nothing else is needed to read them at random.\n"
-      "The index lies in the user's cache folder ($XDG_CACHE_HOME or ~/.cache) and knows images by their "
-      "content, so data may be\nread-only, moved or changed. Without one, loaders find the points on the "
-      "way, in their first epoch, and where records lie\nwhen they open them. No result depends on it.\n\n"
+      "For containers, the index also stores the offset of each record, which is all that random access "
+      "needs.\n"
+      "The index is stored in the user's cache folder ($XDG_CACHE_HOME or ~/.cache) and identifies images by "
+      "their content, so data\n"
+      "may be read-only, moved or changed. Without an index, loaders find the entropy points in their first "
+      "epoch,\nand the records when they open the files. Results do not depend on it.\n\n"
       "examples:\n  headrace index imagenet/train\n  headrace index imagenet/train --step 8");
   command->callback([arguments, &run] { run = [arguments] { return make_index(*arguments); }; });
 }

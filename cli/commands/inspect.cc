@@ -1,4 +1,4 @@
-// headrace inspect: what lies at a path, told from its listing and the headers of some of its samples.
+// headrace inspect: what data is at a path, from its listing and the headers of some of its samples.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ struct InspectArguments {
   bool all = false, json = false;
 };
 
-// What stands to the left of every line.
+// One line of output: a name in the left column, then a text.
 template <class... T> void line(std::string_view name, fmt::format_string<T...> format, T&&... values) {
   fmt::print("  {:<10}  {}\n", name, fmt::format(format, std::forward<T>(values)...));
 }
@@ -57,7 +57,7 @@ void print_images(const Survey& found) {
   for (const auto& [count, kind] : by_count(found.kinds))
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : "; ", count_text(count), kind);
   line("images", "{}{}", kinds,
-       found.turned ? fmt::format("; {} turned by EXIF", count_text(found.turned)) : "");
+       found.turned ? fmt::format("; {} rotated or mirrored by EXIF", count_text(found.turned)) : "");
   line("height", "{} to {}, median {}", found.heights.front(), found.heights.back(),
        quantile(found.heights, 0.5));
   line("width", "{} to {}, median {}", found.widths.front(), found.widths.back(),
@@ -93,13 +93,13 @@ void print_labels(const Survey& found, const std::vector<std::string>& classes) 
                plural(rows.back().first, "time"));
 }
 
-// What the Examples hold, and the call that parses them.
-// A name from a file, which may hold anything, for a terminal.
+// A name from a file, which may contain control characters, for a terminal.
 std::string shown(const std::string& name) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   return std::ranges::any_of(name, is_control) ? Value(name).dump() : name;
 }
 
+// The features of the Examples, and the call that parses them.
 void print_features(const FeatureSurvey& features, const std::string& field) {
   size_t widest = 0;
   const auto rows = features.rows();
@@ -107,7 +107,9 @@ void print_features(const FeatureSurvey& features, const std::string& field) {
   for (size_t i = 0; i < rows.size(); ++i)
     line(i == 0 ? "features" : "", "{:<{}}  {:<16} {}", shown(rows[i].name), widest, rows[i].spec,
          rows[i].note);
-  if (features.others() > 0) line("", "{} hold no tf.train.Example", plural(features.others(), "record"));
+  if (features.others() > 0)
+    line("", "{} not in tf.train.Example format",
+         plural(features.others(), "record") + (features.others() == 1 ? " is" : " are"));
   std::string code = features.python(field);
   for (size_t at = 0; (at = code.find('\n', at)) != std::string::npos; at += 15) code.insert(at + 1, 14, ' ');
   line("parse", "{}", code);
@@ -115,7 +117,7 @@ void print_features(const FeatureSurvey& features, const std::string& field) {
 
 void print_broken(const Survey& found, const Source& source, const std::string& path) {
   if (found.broken.empty())
-    return line("broken", "none of them, by their headers; `headrace verify {}` decodes everything", path);
+    return line("broken", "none, judging by headers; `headrace verify {}` decodes everything", path);
   line("broken", "{} of {}", count_text(found.broken.size()), count_text(found.looked));
   const std::vector<std::string> lines = broken_lines(found.broken, source, 1);
   for (size_t i = 0; i < std::min(lines.size(), kShownBroken); ++i) fmt::print("    {}\n", lines[i]);
@@ -147,7 +149,7 @@ std::string type_text(const Value& types, const std::string& name) {
   return type && type->text() ? "   " + *type->text() : "";
 }
 
-// Behind a field's type: what its bytes or numbers are.
+// Printed after a field's type: what its bytes or numbers are.
 std::string field_note(const SampleReader& reader, const Survey& found, int field) {
   if (field == reader.image_field()) return "   an encoded image";
   if (field == reader.example_field())
@@ -174,7 +176,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
          field_note(reader, found, static_cast<int>(i)));
   print_problems(source, path);
   if (!all)
-    line("looked at", "{} samples, evenly spread (--samples, --all); what follows is about these",
+    line("looked at", "{} samples, evenly spread (--samples, --all); the rest of this output is about these",
          count_text(found.looked));
   if (!found.bytes.empty())
     line(!reader.has_images() ? "sizes" : "file sizes", "{} to {}, median {}, mean {}",
@@ -186,8 +188,8 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
     print_features(found.features, schema.names[static_cast<size_t>(reader.example_field())]);
   else if (reader.list_field() >= 0)
     line("parse",
-         "no operator parses an ExampleListWithContext, a list of tf.train.Examples: it is read as "
-         "bytes, for a Python function");
+         "no operator parses an ExampleListWithContext, a list of tf.train.Examples; it is read as "
+         "bytes, for a Python function to parse");
   if (!found.labels.empty()) print_labels(found, class_names(source));
   print_broken(found, source, path);
   for (const std::string& hint : hints) line("hint", "{}", hint);
@@ -258,12 +260,12 @@ Result<int> inspect(const InspectArguments& arguments) {
 
 void add_inspect(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
-      "inspect", "Say what lies at a path: format, samples, fields, labels, sizes, damage");
+      "inspect", "Describe the data at a path: format, samples, fields, labels, sizes, damage");
   auto arguments = std::make_shared<InspectArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--samples", arguments->samples,
-            "How many samples to look at, evenly spread; headers only");
-  command->add_flag("--all", arguments->all, "Look at every sample");
+            "Number of samples to examine, evenly spread; only their headers are read");
+  command->add_flag("--all", arguments->all, "Examine every sample");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "examples:\n  headrace inspect imagenet/train\n  headrace inspect photos --format images --all\n"

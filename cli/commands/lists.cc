@@ -1,4 +1,4 @@
-// headrace formats, headrace ops: what this build can read and do.
+// headrace formats and headrace ops: the formats and operators of this build.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -17,14 +17,14 @@ std::string default_text(const Value& fallback) { return fallback.is_null() ? "N
 Result<int> list_formats() {
   for (const auto& [name, format] : formats()) {
     fmt::print("{:<16} {}{}\n", name, format.doc,
-               !format.recognise && format.open ? " Only when named with --format." : "");
+               !format.recognise && format.open ? " Only with --format." : "");
     for (const OptionInfo& option : format.options)
       fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
   }
-  fmt::print("\nformats that `headrace convert` writes:\n");
+  fmt::print("\nformats that `headrace convert` can write:\n");
   for (const auto& [name, writer] : writers()) {
     fmt::print("{:<16} {}{}\n", name, writer.doc,
-               writer.ending.empty() ? "" : fmt::format(" By the ending {}.", writer.ending));
+               writer.ending.empty() ? "" : fmt::format(" Chosen by the extension {}.", writer.ending));
     for (const OptionInfo& option : writer.options)
       fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
   }
@@ -33,8 +33,8 @@ Result<int> list_formats() {
 
 void describe(const std::vector<OptionInfo>& options) {
   for (const OptionInfo& option : options)
-    fmt::print("  {:<14} {} = {}\n  {:<14}   {}\n", option.name, option.type, default_text(option.fallback),
-               "", option.doc);
+    fmt::print("  {:<14} {} {}\n  {:<14}   {}\n", option.name, option.type,
+               option.required ? "required" : "= " + default_text(option.fallback), "", option.doc);
 }
 
 Result<int> describe_format(const std::string& name) {
@@ -43,12 +43,12 @@ Result<int> describe_format(const std::string& name) {
   if (!format && !writer) refuse(no_format(name));
   if (format) {
     fmt::print("{}\n  {}{}\n", name, format->doc,
-               !format->recognise && format->open ? " Only when named with --format." : "");
+               !format->recognise && format->open ? " Only with --format." : "");
     describe(format->options);
   }
   if (!writer) return kOk;
-  fmt::print("{}{}, as `headrace convert` writes it\n  {}{}\n", format ? "\n" : "", name, writer->doc,
-             writer->ending.empty() ? "" : fmt::format(" By the ending {}.", writer->ending));
+  fmt::print("{}{}, as written by `headrace convert`\n  {}{}\n", format ? "\n" : "", name, writer->doc,
+             writer->ending.empty() ? "" : fmt::format(" Chosen by the extension {}.", writer->ending));
   describe(writer->options);
   return kOk;
 }

@@ -1,4 +1,4 @@
-// headrace run: run a pipeline for its bytes' sake, count them and hash them; stop and go on exactly.
+// headrace run: run a pipeline, count and hash its batches; stop and resume exactly.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -24,18 +24,18 @@ struct RunArguments {
   bool no_rewrites = false, each = false, json = false;
 };
 
-// One epoch, or the part of it that this call ran. It is saved with the loader's state.
+// One epoch, or the part of it run so far. It is saved with the loader's state.
 struct Part {
   uint64_t epoch = 0, batches = 0, samples = 0;
   BatchHash hash;
-  OnErrorCounts broken;  // of this call alone, and not saved: samples read ahead would count twice
+  OnErrorCounts broken;  // of this call only, not saved: samples read ahead would count twice
   bool finished = false;
 };
 
 Result<uint64_t> natural(const Value& object, std::string_view key) {
   HEADRACE_ASSIGN(const int64_t number, object.get_integer(key));
   if (number < 0)
-    return invalid("'" + std::string(key) + "' wants a number of at least 0, got " + std::to_string(number));
+    return invalid("'" + std::string(key) + "' must be at least 0, got " + std::to_string(number));
   return static_cast<uint64_t>(number);
 }
 
@@ -44,13 +44,12 @@ Result<Part> part_from(const Value& saved) {
   HEADRACE_ASSIGN(out.batches, natural(saved, "batches"));
   HEADRACE_ASSIGN(out.samples, natural(saved, "samples"));
   HEADRACE_ASSIGN(const std::string hash, saved.get_text("hash"));
-  if (!BatchHash::is_hash(hash)) return invalid("'hash' wants 32 hex digits, got '" + hash + "'");
+  if (!BatchHash::is_hash(hash)) return invalid("'hash' must be 32 hex digits, got '" + hash + "'");
   out.hash = BatchHash(hash);
   return out;
 }
 
-// The file holds the loader's state, as Python's state_dict() does, and beside it what this epoch gave so
-// far.
+// The file holds the loader's state, as Python's state_dict() does, and what this epoch gave so far.
 Result<Part> load_state(const std::string& path, Loader& loader) {
   HEADRACE_ASSIGN(const std::string text, read_text_file(path));
   HEADRACE_ASSIGN(const Value state, Value::parse(text));
@@ -70,7 +69,7 @@ Status save_state(const std::string& path, const Loader& loader, const Part& par
   return write_atomically(path, std::as_bytes(std::span(text)));
 }
 
-// Hours of work are lost when it turns out at the end that the state has nowhere to go.
+// Checked before running: hours of work would be lost if the state could not be written at the end.
 Status check_state_place(const std::string& path) {
   const auto trial = NewFile::make(path);  // without commit() nothing is left of it
   return trial.ok() ? Status() : trial.status().before("--state: ");
@@ -80,7 +79,7 @@ uint64_t samples_in(const Sample& batch, bool batched) {
   return batched && !batch.fields.empty() ? static_cast<uint64_t>(batch.fields[0].shape[0]) : 1;
 }
 
-// Run until the epoch ends or `limit` batches are there.
+// Run until the epoch ends or `limit` batches are done.
 Status run_part(const RunArguments& arguments, bool batched, uint64_t limit, Loader& loader, Part& part) {
   const auto before = OnErrorCounts::from_report(loader.report());
   HEADRACE_TRY(loader.begin());
@@ -117,7 +116,8 @@ void print_part(const Part& part, bool batched, bool json) {
   const std::string counts =
       batched ? count_text(part.batches) + (part.batches == 1 ? " batch" : " batches") + ", " : "";
   std::string broken = part.broken.text();
-  if (!broken.empty()) broken = fmt::format(" ({}{})", broken, part.finished ? "" : ", read ahead included");
+  if (!broken.empty())
+    broken = fmt::format(" ({}{})", broken, part.finished ? "" : ", including those read ahead");
   fmt::print("epoch {}: {}{}{}, xxh3-128 {}{}\n", part.epoch, counts, plural(part.samples, "sample"), broken,
              part.hash.text(), part.finished ? "" : " so far");
 }
@@ -130,7 +130,7 @@ Result<int> run_pipeline(RunArguments arguments) {
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
   const bool batched = is_batched(**opened.plan.dataset.node());
   if (loader->size() == kInfinite && arguments.batches == 0)
-    refuse("run: this pipeline never ends (it repeats for ever); say with --batches when to stop");
+    refuse("run: this pipeline never ends (it repeats forever); set --batches to stop it");
   if (!arguments.state.empty()) HEADRACE_TRY(check_state_place(arguments.state));
   Part part;
   if (!arguments.state.empty() && file_store()->info(arguments.state).ok()) {
@@ -147,7 +147,7 @@ Result<int> run_pipeline(RunArguments arguments) {
     HEADRACE_TRY(run_part(arguments, batched, left, *loader, part));
     left -= part.batches - before;
     print_part(part, batched, arguments.json);
-    std::fflush(stdout);  // a finished epoch is told, also into a pipe and when Ctrl-C ends the next one
+    std::fflush(stdout);  // a finished epoch is printed, also to a pipe and if Ctrl-C ends the next one
     if (!arguments.state.empty()) HEADRACE_TRY(save_state(arguments.state, *loader, part));
   }
   return kOk;
@@ -160,24 +160,26 @@ void add_run(CLI::App& program, Run& run) {
   auto arguments = std::make_shared<RunArguments>();
   add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--epochs", arguments->epochs, "Epochs to run");
-  add_count(*command, "--batches", arguments->batches,
-            "Stop after so many batches; at the end when not given");
+  add_count(*command, "--batches", arguments->batches, "Stop after this many batches; by default at the end");
   command
       ->add_option("--state", arguments->state,
-                   "Continue from this file when it exists; write it after every epoch")
+                   "Resume from this file if it exists; write it after every epoch")
       ->option_text("FILE");
   add_settings(*command, arguments->loader);
-  add_count(*command, "--batch-size", arguments->batch_size, "Samples a batch, for a PATH");
-  command->add_flag("--each", arguments->each, "Print the hash after every batch: where do two runs part?");
+  add_count(*command, "--batch-size", arguments->batch_size, "Samples per batch, when PATH is data");
+  command->add_flag("--each", arguments->each,
+                    "Print the hash after every batch, to find where two runs diverge");
   add_cache(*command, arguments->loader.cache);
-  command->add_flag("--no-rewrites", arguments->no_rewrites, "Run it as it is written; the hash is the same");
-  command->add_flag("--json", arguments->json, "Print one JSON object an epoch");
+  command->add_flag("--no-rewrites", arguments->no_rewrites,
+                    "Run the pipeline as written, without rewrites; the hash is the same");
+  command->add_flag("--json", arguments->json, "Print one JSON object per epoch");
   command->footer(
       "examples:\n  headrace run pipeline.json\n"
       "  headrace run pipeline.json --batches 100 --state here.json    stop after 100 batches …\n"
-      "  headrace run pipeline.json --state here.json                  … and do the rest of the epoch\n\n"
-      "The hash depends on the data, the pipeline and the epoch alone: not on workers, stops or rewrites.\n"
-      "Samples that on_error() skipped or replaced are counted; with --batches also those read ahead.");
+      "  headrace run pipeline.json --state here.json                  … and run the rest of the epoch\n\n"
+      "The hash depends only on the data, the pipeline and the epoch, not on workers, interruptions or "
+      "rewrites.\n"
+      "Samples that on_error() skipped or replaced are counted; with --batches, also those read ahead.");
   command->callback([arguments, &run] { run = [arguments] { return run_pipeline(*arguments); }; });
 }
 

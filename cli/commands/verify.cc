@@ -1,4 +1,4 @@
-// headrace verify: read and decode everything, and name every broken sample.
+// headrace verify: read and decode everything, and list every broken sample.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -31,11 +31,11 @@ struct VerifyArguments {
   bool json = false;
 };
 
-constexpr size_t kMostOfAReason = 10;  // rows and records that are named
+constexpr size_t kMostOfAReason = 10;  // rows and records that are listed
 
-using Decoders = std::map<std::string_view, uint64_t>;  // images each took
+using Decoders = std::map<std::string_view, uint64_t>;  // images decoded by each
 
-// Whether the samples of each shard are those that were written, found out as they are read.
+// Whether the samples of each shard are those that were written, checked while they are read.
 class Comparison {
  public:
   explicit Comparison(const Source& source)
@@ -50,7 +50,7 @@ class Comparison {
   void fail(uint64_t index) {
     if (const auto at = shard_of(index); at < sums_.size()) sums_[at].is_broken = true;
   }
-  // Their paths; not those with broken samples, of which more is said.
+  // Their paths; without shards that have broken samples, which are reported anyway.
   std::vector<std::string> altered() const {
     std::vector<std::string> out;
     for (size_t i = 0; i < sums_.size(); ++i)
@@ -106,11 +106,11 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
   return broken;
 }
 
-// "not what was written: 'a.tar', 'b.tar'".
+// "contents differ from what was written: 'a.tar', 'b.tar'".
 std::string altered_text(const std::vector<std::string>& altered) {
   std::string out;
   for (const std::string& path : altered) out += (out.empty() ? "" : ", ") + in_quotes(path);
-  return "not what was written: " + out;
+  return "contents differ from what was written: " + out;
 }
 
 Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, const Decoders& decoders,
@@ -170,21 +170,20 @@ Result<int> verify(const VerifyArguments& arguments) {
   for (const std::string& line : broken_lines(broken, *source, kMostOfAReason)) fmt::print("{}\n", line);
   if (broken.size() > 1) print_totals(broken);
   const auto unknown = static_cast<uint64_t>(std::ranges::count(broken, Code::unavailable, &Broken::code));
-  std::string what = !reader.has_images() ? "read; they hold no images to decode" : "read and decoded";
-  if (unknown > 0)
-    what = fmt::format("{} of them of a kind that is not supported; {}", count_text(unknown), what);
+  std::string what = !reader.has_images() ? "read; there are no images to decode" : "read and decoded";
+  if (unknown > 0) what = fmt::format("{} of them not supported; {}", count_text(unknown), what);
   if (num_bytes > 0) what += ", " + size_text(static_cast<double>(num_bytes));
   fmt::print("{}: {} of {} broken ({} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
              plural(source->size(), "sample"), what, seconds);
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
-    fmt::print("left out, by their names: {}\n", left_out);
+    fmt::print("left out because of their names: {}\n", left_out);
   for (const std::string& note : notes_in(*source)) fmt::print("{}\n", note);
-  for (const std::string& told : told_in(*source)) fmt::print("{}\n", told);
+  for (const std::string& note : described_notes(*source)) fmt::print("{}\n", note);
   if (!altered.empty())
     fmt::print("{}\n", altered_text(altered));
   else if (comparison.size() > 0 && broken.empty())
-    fmt::print("samples are those that were written, by their hashes\n");
+    fmt::print("the samples match the hashes that were stored with them\n");
   if (!hint.empty()) fmt::print("hint: {}\n", hint);
   return code;
 }
@@ -194,18 +193,18 @@ Result<int> verify(const VerifyArguments& arguments) {
 void add_verify(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand("verify",
                                          "Read and decode every sample; list the broken ones with their "
-                                         "reasons, of rows and records ten a reason");
+                                         "reasons, at most ten rows or records per reason");
   auto arguments = std::make_shared<VerifyArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--workers", arguments->workers,
-            "Threads; all cores this process may use when not given", kMostThreads);
+            "Number of threads; by default one for each core this process may use", kMostThreads);
   command->add_flag(
       "--json", arguments->json,
       "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
-      "\"kind\"}], \"reasons\": {reason: how many}, \"decoders\": {name: images}}, and what "
-      "\"left_out\" of a folder when files were, which shards are \"missing\", how the number of samples "
-      "\"differs\" from what was written, which files are \"empty\", and which are \"altered\", not "
-      "what was written; \"notes\", and \"hints\" of options that read more");
+      "\"kind\"}], \"reasons\": {reason: count}, \"decoders\": {name: images}}, and if there are any: files "
+      "of the folder that were \"left_out\", shards that are \"missing\", how the number of samples "
+      "\"differs\" from what was written, files that are \"empty\", files that were \"altered\" since they "
+      "were written, \"notes\", and \"hints\" about options that would read more");
   command->footer(
       "examples:\n  headrace verify imagenet/train\n"
       "  headrace verify imagenet/train --json | jq -r '.broken[].file' > broken.txt");

@@ -1,4 +1,4 @@
-// headrace view: what the model would see, as a contact sheet and a page.
+// headrace view: what the model would see, as a contact sheet (PNG) and a page (HTML).
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@
 #include "cli/output/picture.h"
 #include "cli/output/terminal.h"
 #include "cli/output/write_file.h"
+#include "headrace/graph/node.h"
 
 namespace headrace::cli {
 namespace {
@@ -28,7 +29,7 @@ struct ViewArguments {
 struct Sheet {
   std::vector<Tile> tiles;
   OnErrorCounts broken;
-  bool marked = false;  // the tiles in place of broken samples have frames, and only those were counted
+  bool marked = false;  // tiles in place of broken samples have frames, and only those are counted
 };
 
 std::vector<double> numbers(const Value* list) {
@@ -39,7 +40,7 @@ std::vector<double> numbers(const Value* list) {
   return out;
 }
 
-// The last normalize on the way to the pictures, if there is one.
+// The last normalize before the pictures, if there is one.
 std::optional<Normalization> find_normalization(const Node& node) {
   if (const auto* map = node.as<Map>())
     for (auto step = map->program.steps.rbegin(); step != map->program.steps.rend(); ++step) {
@@ -52,7 +53,7 @@ std::optional<Normalization> find_normalization(const Node& node) {
       if (!std.empty()) out.std = std;
       const int input = step->inputs[0];
       const bool integer = !is_float(map->program.specs[static_cast<size_t>(input)].dtype);
-      // Light of 0 to 1 came in where pixels were floats already.
+      // If pixels were floats already, they were in 0 to 1.
       out.scale = (!scale.empty() ? scale[0] : integer ? 1.0 / 255 : 1.0) * (integer ? 1 : 1.0 / 255);
       return out;
     }
@@ -99,7 +100,7 @@ const Source* source_of(const Node& node, uint32_t ordinal) {
   return nullptr;
 }
 
-// Where the sample lies that is shown; "" when no source knows.
+// Where the shown sample is stored; "" if no source has it.
 std::string place_of(const Node& plan, const Sample& sample) {
   constexpr unsigned kIndexBits = 48;
   const uint64_t index = sample.shown_id & ((uint64_t{1} << kIndexBits) - 1);
@@ -107,7 +108,7 @@ std::string place_of(const Node& plan, const Sample& sample) {
   return source && index < source->size() ? source->where(index) : std::string();
 }
 
-// Without the folder that all of them lie in.
+// Strip the folder that all of them have in common.
 void shorten_places(std::vector<Tile>& tiles) {
   if (tiles.empty()) return;
   std::string_view common = tiles[0].place;
@@ -123,18 +124,18 @@ Result<size_t> picture_field(const Schema& schema, bool batched) {
   for (size_t i = 0; i < schema.size(); ++i)
     if (is_picture(row_spec(schema.specs[i], batched))) return i;
   return invalid(
-      "view: wants a field that is a picture, numbers of (height, width, channels) or (channels, height, "
-      "width); got " +
+      "view: expected a field that is a picture, numbers of shape (height, width, channels) or (channels, "
+      "height, width), got " +
       schema.text());
 }
 
-// The samples of a plan's batches, one by one: only they say whose place they took. Nothing when the plan
-// does not end in batch(), or batches of batches.
+// The plan without its last batch(): only single samples record which sample they replaced. Null if the plan
+// does not end in batch(), or ends in batches of batches.
 NodePtr rows_of(const NodePtr& plan) {
   return plan->as<Batch>() && !has_rows(*plan->input()) ? plan->input() : nullptr;
 }
 
-// How many of the samples the batches hold: drop_last leaves some out.
+// How many of the samples are in batches: drop_last leaves some out.
 uint64_t shown_by(const Node& plan, uint64_t count) {
   const auto* batch = plan.as<Batch>();
   if (!batch || !batch->drop_last || !plan.size || *plan.size > count) return count;
@@ -147,7 +148,7 @@ bool is_replaced(const Sample& sample) {
 
 void mark_replaced(Tile& tile) {
   draw_frame(tile.picture);
-  tile.caption += tile.caption.empty() ? "in place of a broken one" : ", in place of a broken one";
+  tile.caption += tile.caption.empty() ? "replaces a broken sample" : ", replaces a broken sample";
 }
 
 Result<Sheet> make_sheet(const Opened& opened, uint64_t count) {
@@ -195,10 +196,10 @@ void print_text(const Sheet& sheet, const ViewArguments& arguments, const std::s
   fmt::print("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
              plural(sheet.tiles.size(), "sample"), title, page_path);
   if (sheet.broken.replaced > 0)
-    fmt::print("{} in place of broken ones{}\n", plural(sheet.broken.replaced, "sample"),
-               sheet.marked ? ", in red frames" : ", read ahead included");
+    fmt::print("{} replaced{}\n", plural(sheet.broken.replaced, "broken sample"),
+               sheet.marked ? ", in red frames" : ", including those read ahead");
   if (sheet.broken.skipped > 0)
-    fmt::print("{} skipped, read ahead included\n", plural(sheet.broken.skipped, "broken sample"));
+    fmt::print("{} skipped, including those read ahead\n", plural(sheet.broken.skipped, "broken sample"));
 }
 
 void print_json(const Sheet& sheet, const ViewArguments& arguments, const std::string& page_path) {
@@ -212,7 +213,7 @@ Result<int> view(const ViewArguments& arguments) {
   HEADRACE_ASSIGN(const Opened opened,
                   open_pipeline(arguments.input, std::min(arguments.batch_size, arguments.count)));
   HEADRACE_ASSIGN(const Sheet sheet, make_sheet(opened, arguments.count));
-  if (sheet.tiles.empty()) return invalid("view: the pipeline gives no sample");
+  if (sheet.tiles.empty()) return invalid("view: the pipeline yields no samples");
   std::vector<Picture> pictures;
   for (const Tile& tile : sheet.tiles) pictures.push_back(tile.picture);
   HEADRACE_ASSIGN(const std::string png, encode_png(contact_sheet(pictures, kColumns)));
@@ -236,18 +237,18 @@ void add_view(CLI::App& program, Run& run) {
   add_input_arguments(*command, arguments->input, true);
   command
       ->add_option("--out", arguments->out,
-                   "Where to write the sheet; the page goes beside it, ending in .html")
+                   "Where to write the sheet; the page is written next to it, with the extension .html")
       ->option_text("FILE.png")
       ->capture_default_str()
       ->check([](const std::string& path) {
-        return path.ends_with(".png") ? std::string() : "wants a name that ends in .png, got " + path;
+        return path.ends_with(".png") ? std::string() : "expected a name that ends in .png, got " + path;
       });
-  add_count(*command, "--count", arguments->count, "How many samples", 1000);
+  add_count(*command, "--count", arguments->count, "Number of samples", 1000);
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "example:\n  headrace view imagenet/train --out sheet.png --count 64\n\n"
-      "Normalisation is undone for display: mean and std are read off the pipeline.\n"
-      "A red frame marks a sample that on_error(\"replace\") put in place of a broken one.");
+      "Normalisation is undone for display: mean and std are taken from the pipeline.\n"
+      "A red frame marks a sample that replaces a broken one (on_error(\"replace\")).");
   command->callback([arguments, &run] { run = [arguments] { return view(*arguments); }; });
 }
 

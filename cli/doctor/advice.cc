@@ -15,10 +15,10 @@ namespace headrace::cli {
 namespace {
 
 constexpr double kWorth = Advice::kWorth;
-// Of the side of a crop: images that are smaller are blown up by most crops.
+// Times the side of a crop: most crops would upscale smaller images.
 constexpr double kLeastSide = 1.5;
 
-// For a shell.
+// Quoted for a shell if needed.
 std::string for_shell(const std::string& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+,:@%=";
@@ -28,7 +28,7 @@ std::string for_shell(const std::string& path) {
   return out + "'";
 }
 
-// What new data could be called: the last part of a path without what makes it a pattern or an ending.
+// A name for new data: the last part of a path, without wildcards and extension.
 std::string new_name(std::string path, const std::string& what) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   path = path.substr(path.rfind('/') + 1);
@@ -48,10 +48,10 @@ class Adviser {
   Adviser(Measured& measured, const InputArguments& input, const SampleReader& reader, bool any_broken)
       : m_(measured), input_(input), reader_(reader), any_broken_(any_broken) {}
 
-  // Samples that are broken for their nulls alone.
+  // Samples that are broken only because of nulls.
   void nulls(const Look& look) {
     uint64_t count = 0;
-    std::vector<std::string> columns;  // of each sample the first
+    std::vector<std::string> columns;  // the first of each sample
     for (const Broken& one : look.broken) {
       constexpr std::string_view kColumn = "in column '", kNull = "', got null; ";
       const size_t begin = one.reason.find(kColumn), end = one.reason.find(kNull);
@@ -64,14 +64,13 @@ class Adviser {
     const std::vector<std::string_view> names(columns.begin(), columns.end());
     Advice out{.name = "nulls", .verdict = {}, .how = {}, .mends = true};
     out.verdict = fmt::format(
-        "nulls in {} {} break {} of {}: nulls= reads them as zeros or nothing (zero) or as NaN (nan, of "
-        "floats), "
-        "and columns= leaves a column out",
+        "nulls in {} {} break {} of {}: nulls= reads them as zeros or empty values (zero) or as NaN (nan, "
+        "for floats); columns= can leave a column out",
         columns.size() == 1 ? "column" : "columns", first_names(names), count_text(count),
         plural(look.samples.size(), "sample"));
     InputArguments with = input_;
     std::erase_if(with.options, [](const std::string& option) { return option.starts_with("nulls="); });
-    // Others may have a null behind that of a float.
+    // A column that is not float may have a null after the first one of a sample.
     const std::vector<TensorSpec>& specs = reader_.source().schema().specs;
     const bool are_floats = std::ranges::all_of(specs, [](const auto& spec) { return is_float(spec.dtype); });
     with.options.push_back(are_floats ? "nulls=nan" : "nulls=zero");
@@ -95,14 +94,14 @@ class Adviser {
  private:
   double cores() const { return static_cast<double>(m_.machine.cores); }
   double read_cpu() const { return m_.containers.as_they_lie_s; }
-  // What computing takes in the first epoch, and with what was found on the way in later ones.
+  // CPU seconds per sample in the first epoch, and in later ones with the entropy points found in the first.
   struct Cpu {
     double first = 0, later = 0;
   };
   Cpu cpu() const { return {read_cpu() + m_.pixels.crop_first, read_cpu() + m_.pixels.crop_later()}; }
   bool fits() const { return m_.data_bytes < static_cast<double>(m_.machine.memory); }
 
-  // Samples a second, when reading and computing go on at the same time; a disk of 0 is not known.
+  // Samples per second with reading and computing in parallel; `disk` 0: not known.
   double rate(double cpu_s, double disk) const {
     const double computed = cores() / std::max(1e-9, cpu_s);
     return disk > 0 ? std::min(computed, disk) : computed;
@@ -115,7 +114,7 @@ class Adviser {
     if (m_.cpu_rate > 0 && m_.disk_rate > 0) m_.limit = m_.cpu_rate < m_.disk_rate ? "cpu" : "disk";
   }
 
-  // `disk_then`: samples a second, 0 where that stays.
+  // `disk_then`: samples per second with the change; 0: unchanged.
   Advice& add(std::string name, double part, Cpu then, double disk_then = 0) {
     const double disk = disk_then > 0 ? disk_then : m_.disk_rate;
     const double first = rate(then.first, disk) / rate(cpu().first, m_.disk_rate);
@@ -125,17 +124,16 @@ class Adviser {
     return out;
   }
 
-  // What it comes to, behind a verdict.
+  // The overall gain, appended to a verdict.
   std::string whole(const Advice& advice) const {
     const double first = advice.first_epoch, later = advice.later_epochs;
     if (!advice.is_worth_it())
-      return m_.limit == "cpu" ? "; samples come no faster for it, since the processors limit" : "";
+      return m_.limit == "cpu" ? "; no faster overall, since the CPU is the limit" : "";
     if (later < kWorth)
-      return fmt::format("; samples come {:.1f}x faster in the first epoch, then no faster", first);
-    if (first < kWorth) return fmt::format("; samples come {:.1f}x faster from the second epoch on", later);
-    if (std::abs(first / later - 1) < 0.1) return fmt::format("; samples come {:.1f}x faster", later);
-    return fmt::format("; samples come {:.1f}x faster in the first epoch, {:.1f}x in later ones", first,
-                       later);
+      return fmt::format("; overall {:.1f}x faster in the first epoch, no faster in later ones", first);
+    if (first < kWorth) return fmt::format("; overall {:.1f}x faster from the second epoch on", later);
+    if (std::abs(first / later - 1) < 0.1) return fmt::format("; overall {:.1f}x faster", later);
+    return fmt::format("; overall {:.1f}x faster in the first epoch, {:.1f}x in later ones", first, later);
   }
 
   const Layouts* layouts() const {
@@ -146,7 +144,7 @@ class Adviser {
                        m_.reading.disk ? "from the disk" : "from memory");
   }
 
-  // Of data that are many files.
+  // For data in many files.
   void one_file() {
     const Layouts* read = layouts();
     if (!read || m_.reading.files * 2 < m_.reading.samples) return;
@@ -156,17 +154,17 @@ class Adviser {
         add("one_file", shuffled, cpu(), m_.reading.disk ? read->one_file_shuffled.samples_per_s : 0);
     if (std::max(shuffled, in_order) < kWorth) {
       out.verdict =
-          fmt::format("one big file: no gain: {:.2f}x in random order, {:.2f}x in order ({}); keep as is",
+          fmt::format("one large file: no gain: {:.2f}x in random order, {:.2f}x in order ({}); keep as is",
                       shuffled, in_order, from());
       return;
     }
     out.verdict =
-        fmt::format("one big file would read {:.1f}x faster in random order, {:.1f}x in order ({}){}",
+        fmt::format("one large file would read {:.1f}x faster in random order, {:.1f}x in order ({}){}",
                     shuffled, in_order, from(), whole(out));
     if (out.is_worth_it()) out.how = convert("", best_container());
   }
 
-  // Of data that are few files.
+  // For data in few files.
   void order_on_disk() {
     const Layouts* read = layouts();
     if (!read || m_.reading.files * 2 >= m_.reading.samples) return;
@@ -183,15 +181,15 @@ class Adviser {
     if (out.is_worth_it()) out.how = convert("-shuffled", best_container(), " --shuffle 1");
   }
 
-  // Each of them is read once then, in a random order.
+  // With shuffle(blocks=) each block is read once, in random order.
   void blocks(const Layouts& read) {
     const double samples = m_.reading.samples_a_block;
-    const double saved = read_cpu() * (1 - 1 / samples);  // most of it was to unpack the others
+    const double saved = read_cpu() * (1 - 1 / samples);  // most of it went into unpacking other samples
     Advice& out = add("shuffle_blocks", samples, {cpu().first - saved, cpu().later - saved},
                       m_.reading.disk ? samples * read.as_they_lie.samples_per_s : 0);
     out.verdict = fmt::format(
-        "a sample read in random order brings about {:.0f} with it, and there is no room to keep all ({} of "
-        "memory for {}); shuffle(blocks=) reads each once{}",
+        "each sample read in random order unpacks a block of about {:.0f}, and not all blocks fit in memory "
+        "({} for {}); shuffle(blocks=) reads each block once{}",
         samples, size_text(static_cast<double>(Fetcher::most_kept(default_memory_budget(), true))),
         size_text(m_.data_bytes), whole(out));
     if (out.is_worth_it()) out.how = "data.shuffle(seed=1, blocks=16)";
@@ -201,7 +199,7 @@ class Adviser {
     const auto& others = m_.containers.others;
     const auto arrow = std::ranges::find(others, "arrow", &ContainerCost::format);
     if (others.empty()) return "arrow";
-    // Arrow holds any fields, with the names of classes: others must be worth their lack of that.
+    // Arrow stores any fields, and the class names: another format must be clearly faster.
     const bool much =
         arrow == others.end() || others[0].cpu_s + m_.pixels.crop < 0.9 * (arrow->cpu_s + m_.pixels.crop);
     return much ? others[0].format : "arrow";
@@ -219,9 +217,9 @@ class Adviser {
     for (const ContainerCost& one : others)
       list += fmt::format("{}{} {:.1f}", list.empty() ? "" : ", ", one.format, one.cpu_s * 1e6);
     out.verdict = fmt::format(
-        "as they lie, a sample costs {:.1f} µs of CPU to read; in {} µs{}", m_.containers.as_they_lie_s * 1e6,
-        list,
-        out.is_worth_it() ? whole(out) : fmt::format("; as a whole no gain: {:.2f}x", out.later_epochs));
+        "reading a sample takes {:.1f} µs of CPU as stored; in other formats: {} µs{}",
+        m_.containers.as_they_lie_s * 1e6, list,
+        out.is_worth_it() ? whole(out) : fmt::format("; no gain overall: {:.2f}x", out.later_epochs));
     if (out.is_worth_it()) out.how = convert("", best);
   }
 
@@ -231,12 +229,12 @@ class Adviser {
     Advice& out = m_.advice.emplace_back();
     out.name = "order", out.part = part;
     if (part < kWorth) {
-      out.verdict = fmt::format("order: no gain from cropping right behind decode_image: {:.2f}x", part);
+      out.verdict = fmt::format("order: no gain from cropping directly after decode_image: {:.2f}x", part);
       return;
     }
     out.verdict = fmt::format(
-        "random_resized_crop right behind decode_image takes {:.2f} ms of CPU; with something between that "
-        "wants all pixels (a Python function, a cache) {:.2f}: {:.1f}x",
+        "random_resized_crop directly after decode_image takes {:.2f} ms of CPU; with a step between them "
+        "that needs all pixels (a Python function, a cache), {:.2f} ms: {:.1f}x",
         p.crop * 1e3, p.crop_after_whole * 1e3, part);
     out.how = fmt::format("ops.random_resized_crop(ops.decode_image({}), size={})", encoded(), p.crop_side);
   }
@@ -270,8 +268,8 @@ class Adviser {
                         {read_cpu() + one.crop_first, read_cpu() + one.crop_with_points},
                         m_.disk_rate / std::max(0.01, bytes));
       out.verdict = fmt::format(
-          "images of {} pixels at most (with loss): {:.0f} % of the bytes, {:.2f} ms a crop instead of "
-          "{:.2f}{}",
+          "images shrunk to at most {} pixels (with loss): {:.0f} % of the bytes, {:.2f} ms per crop instead "
+          "of {:.2f}{}",
           one.max_side, 100 * bytes, one.crop * 1e3, p.crop * 1e3, whole(out));
       if (static_cast<double>(one.max_side) >= kLeastSide * static_cast<double>(p.crop_side) &&
           out.is_worth_it())
@@ -280,30 +278,30 @@ class Adviser {
     }
   }
 
-  // All pixels come from memory then, whose bandwidth the cores share: their times were taken one by one.
+  // "At most": all pixels then come from memory, whose bandwidth the cores share, but crops were timed alone.
   std::string gain_of_cache(const Advice& advice) const {
     std::string out =
-        fmt::format("; samples come at most {:.1f}x faster from the second epoch on", advice.later_epochs);
+        fmt::format("; overall at most {:.1f}x faster from the second epoch on", advice.later_epochs);
     if (advice.first_epoch * kWorth < 1)
-      out += fmt::format(", {:.1f}x slower in the first, which fills it", 1 / advice.first_epoch);
+      out += fmt::format(", {:.1f}x slower in the first, which fills the cache", 1 / advice.first_epoch);
     return out;
   }
 
   void caching() {
     const PixelCosts& p = m_.pixels;
-    // The engine's own work and the batch are in what it measured from a cache, and in read_cpu().
+    // What was measured from a cache, and read_cpu(), include the engine's own work and batching.
     const Cpu computed{read_cpu() + std::max(p.crop_after_whole, p.cached_first),
                        p.cached_later > 0 ? p.cached_later : read_cpu() + p.crop_of_pixels};
     Advice& out = add("cache", p.crop_later() / p.crop_of_pixels, computed);
-    const double room = static_cast<double>(m_.machine.memory) / 2;  // what cache() takes at most
+    const double room = static_cast<double>(m_.machine.memory) / 2;  // the most that cache() uses
     const std::string size = fmt::format("all pixels take {}", size_text(m_.pixel_bytes));
     if (m_.pixel_bytes > room) {
       out.part = out.first_epoch = out.later_epochs = 1;
-      out.verdict =
-          fmt::format("cache() behind decode_image: {}, a cache has {}; does not fit", size, size_text(room));
+      out.verdict = fmt::format("cache() after decode_image: {}, a cache may use {}; does not fit", size,
+                                size_text(room));
       return;
     }
-    out.verdict = fmt::format("cache() behind decode_image: {}, a crop of them {:.2f} ms instead of {:.2f}{}",
+    out.verdict = fmt::format("cache() after decode_image: {}, a crop of them {:.2f} ms instead of {:.2f}{}",
                               size, p.crop_of_pixels * 1e3, p.crop_later() * 1e3,
                               out.is_worth_it() ? gain_of_cache(out) : "; no gain");
     if (out.is_worth_it())
@@ -311,25 +309,25 @@ class Adviser {
           fmt::format("data.map(lambda s: {{**s, {}: ops.decode_image({})}}).cache()", field(), encoded());
   }
 
-  // The command that reads the data as this one did. `prefix` is that of the options which say so.
+  // A command that reads the data with the same options. `prefix`: of the option names, "source-" or "".
   std::string command(const std::string& name, const std::string& prefix) const {
     std::string out = "headrace " + name;
     if (!input_.format.empty()) out += " --" + prefix + "format " + for_shell(input_.format);
     for (const std::string& option : input_.options) out += " --" + prefix + "option " + for_shell(option);
     return out + " " + for_shell(input_.path);
   }
-  // `what`: behind the name of the new data, before its ending.
+  // `what`: appended to the name of the new data, before the extension.
   std::string convert(const std::string& what, const std::string& format,
                       const std::string& options = "") const {
     std::string to = new_name(input_.path, what + ending_of(format));
     const std::string& from = input_.path;
-    if (to == for_shell(from.substr(from.rfind('/') + 1)))  // a name of its own, wherever it is run
+    if (to == for_shell(from.substr(from.rfind('/') + 1)))  // never the same name, wherever it is run
       to = new_name(from, what + "-converted" + ending_of(format));
     return command("convert", "source-") + " " + to + options + (any_broken_ ? " --drop-broken" : "");
   }
 
-  // The field with the image, and what it holds of a sample `s`, in Python; of an Example, nobody knows
-  // where the one who parses it puts its features.
+  // The image field, and its value in a sample `s`, in Python. For Examples, the name depends on how the user
+  // parses them.
   std::string field() const {
     const int at = reader_.image_field();
     return Value(at < 0 ? "image" : reader_.source().schema().names[static_cast<size_t>(at)]).dump();
@@ -342,12 +340,12 @@ class Adviser {
   const bool any_broken_;  // they would end a conversion
 };
 
-// Why ways to compute the samples that were looked at cannot be told apart; "" when they can.
+// Why ways to compute the samples cannot be compared; "" if they can.
 std::string too_little_to_compute(const Measured& measured, size_t samples) {
   const double one = measured.containers.as_they_lie_s + measured.pixels.crop;
   const double all = one * static_cast<double>(samples);
   if (one == 0 || all >= kLeastCpu) return "";
-  return fmt::format("{} take {:.2g} ms of CPU in all: too little to measure", plural(samples, "sample"),
+  return fmt::format("{} take {:.2g} ms of CPU in total: too little to measure", plural(samples, "sample"),
                      all * 1e3);
 }
 

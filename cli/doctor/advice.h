@@ -1,4 +1,4 @@
-// What would make training on this data faster on this machine: predictions from what was measured.
+// What would make training on this data faster on this machine: predictions from measurements.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,15 +12,15 @@ namespace headrace::cli {
 
 struct Advice {
   std::string name;     // "one_file"
-  std::string verdict;  // a sentence with the figures it rests on
-  std::string how;      // the command or the line of Python; "" where there is nothing to do
+  std::string verdict;  // a sentence with the figures behind it
+  std::string how;      // the command or the line of Python; "" if there is nothing to do
   double part = 1;      // how much faster that part gets: reading, or decoding
-  // How much faster samples come, with reading and decoding at the same time: while they are read from the
-  // disk, and when they lie in memory, which they do from the second epoch on where they fit.
+  // How much faster samples come overall, with reading and decoding in parallel: while they are read from the
+  // disk, and from the second epoch on, when they are in memory if they fit.
   double first_epoch = 1, later_epochs = 1;
   bool mends = false;  // samples are broken without it; it comes first
 
-  static constexpr double kWorth = 1.1;  // what is less is no gain: measurements differ by as much
+  static constexpr double kWorth = 1.1;  // less is not a gain: measurements vary by as much
   bool is_worth_it() const { return first_epoch >= kWorth || later_epochs >= kWorth; }
   bool is_advised() const { return (mends || is_worth_it()) && !how.empty(); }
 };
@@ -31,22 +31,22 @@ struct Machine {
 
 struct Measured {
   Machine machine;
-  double data_bytes = 0;   // of all samples, from those looked at
+  double data_bytes = 0;   // of all samples, estimated from those looked at
   double pixel_bytes = 0;  // of all images, decoded to RGB
   Reading reading;
   Containers containers;
-  PixelCosts pixels;  // of no images where there are none
-  // Samples a second that the cores and the disk give, for random crops where there are images; 0: not known.
+  PixelCosts pixels;  // pixels.images is 0 if there are none
+  // Samples per second that the cores and the disk can give, for random crops of images; 0: not known.
   double cpu_rate = 0, disk_rate = 0;
   double cpu_rate_later = 0;      // from the second epoch on, with the entropy points found in the first
   std::string limit = "unknown";  // or "cpu" or "disk": the slower of the two in the first epoch
-  std::string skipped;  // why nothing is said about reading's and decoding's CPU time; "" when it is
+  std::string skipped;  // why there is no advice about the CPU time of reading and decoding; "" if there is
   std::vector<Advice> advice;
 
   bool is_too_little() const { return !skipped.empty() && !reading.disk && !reading.memory; }
 };
 
-// `input`: as the user gave it, for the commands.
+// `input`: as given by the user, for the suggested commands.
 Measured measure(const SourcePtr& source, const SampleReader& reader, const Look& look,
                  const InputArguments& input);
 

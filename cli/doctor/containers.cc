@@ -12,15 +12,15 @@
 namespace headrace::cli {
 namespace {
 
-constexpr uint64_t kSamples = 500, kMostSamples = 20'000;  // more than the first of small samples only
+constexpr uint64_t kSamples = 500, kMostSamples = 20'000;  // more than kSamples only if they are small
 constexpr uint64_t kWantedBytes = 4 << 20, kMostBytes = 32 << 20;
-constexpr uint64_t kRun = 2000;      // samples that are timed at once, over and over where there are fewer
-constexpr int kContainerRounds = 3;  // the best of which counts
-constexpr uint64_t kPilot = 64;      // samples that tell how many there is time for
-constexpr double kMostCpu = 1;       // seconds a round, about
+constexpr uint64_t kRun = 2000;      // samples timed together, repeated if there are fewer
+constexpr int kContainerRounds = 3;  // the best one counts
+constexpr uint64_t kPilot = 64;      // samples that show how many there is time for
+constexpr double kMostCpu = 1;       // seconds per round, roughly
 constexpr std::array<std::string_view, 4> kFormats{"arrow", "tfrecord", "webdataset", "recordio"};
 
-// The files of this machine, of which no index is remembered.
+// The files of this machine, without remembering their indexes.
 class Passing final : public Store {
  public:
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override { return store_->open(path); }
@@ -31,12 +31,12 @@ class Passing final : public Store {
   std::shared_ptr<Store> store_ = file_store();
 };
 
-// CPU time an element, of `samples` of all in random order, so many times over, and of rounds behind the
+// CPU time per element, of `samples` of all in random order, repeated `times` times; the best round after the
 // first.
 double cpu_of(const Dataset& data, uint64_t samples, uint64_t times, int rounds) {
   LoaderOptions options;
   options.checkpoints = false;
-  options.map_files = true;  // as Python's loaders have it; nobody looks at the bytes
+  options.map_files = true;  // as Python's loaders do; nothing reads the bytes
   const Dataset some = data.shuffle({.seed = 1}).take(samples).repeat(times);
   const auto loader = some.batch(64, {.ragged = true}).loader(options);
   if (!loader.ok()) return 0;
@@ -52,12 +52,12 @@ double cpu_of(const Dataset& data, uint64_t samples, uint64_t times, int rounds)
       if (!*more) break;
     }
     const double taken = (process_cpu_s() - before) / static_cast<double>(samples * times);
-    if (round > 0) best = best == 0 ? taken : std::min(best, taken);  // the first finds them on the disk
+    if (round > 0) best = best == 0 ? taken : std::min(best, taken);  // the first one reads from the disk
   }
   return best;
 }
 
-// The same for as many as there is time for: of data whose samples lie in large blocks each may cost a block.
+// The same for as many samples as there is time for: where samples share large blocks, each may cost a block.
 double cpu_of(const Dataset& data, uint64_t samples) {
   const double pilot = cpu_of(data, std::min(samples, kPilot), 1, 1);
   if (pilot == 0) return 0;
@@ -87,7 +87,8 @@ Containers measure_containers(const SourcePtr& source, const Look& look) {
   if (samples == 0 || source->num_files() == 0) return out;
   Progress progress("measuring containers", kFormats.size() + 1);
   progress.show(0);
-  // Of all of them: what a sample brings with it, and how soon that is of use again, is as in a whole epoch.
+  // Drawn from all samples: how much a sample reads along with it, and how soon that is used, is then as in a
+  // whole epoch.
   const Dataset all = from_source(source).on_error(OnErrorPolicy::replace), data = all.take(samples);
   out.as_they_lie_s = cpu_of(all, samples);
   if (out.as_they_lie_s == 0) return out;

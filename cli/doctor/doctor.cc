@@ -1,4 +1,4 @@
-// headrace doctor: what is wrong with data, what is odd about them, and what would make them faster here.
+// headrace doctor: what is wrong or unusual about data, and what would make it faster on this machine.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -56,23 +56,22 @@ Result<int> doctor(const DoctorArguments& arguments) {
 
 void add_doctor(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
-      "doctor", "Examine data: broken, duplicate, odd and slow samples; what would make them faster here");
+      "doctor", "Find broken, duplicate, unusual and slow samples, and what would speed up loading here");
   auto arguments = std::make_shared<DoctorArguments>();
   add_input_arguments(*command, arguments->input, false);
   add_count(*command, "--samples", arguments->samples,
-            "How many samples to look at, evenly spread; all of them when not given");
+            "Number of samples to examine, evenly spread; all of them by default");
   add_count(*command, "--workers", arguments->workers,
-            "Threads; all cores this process may use when not given", kMostThreads);
+            "Number of threads; by default one for each core this process may use", kMostThreads);
   command->add_flag("--no-advice", arguments->no_advice,
-                    "Only examine the samples: measure nothing, write no temporary file");
+                    "Only examine the samples: no measurements, no temporary files");
   command->add_flag("--json", arguments->json, "Print JSON, with all samples: see docs/doctor.md");
   command->footer(
-      "The exit code is 1 when samples are broken, shards are missing or their number is not that written. "
-      "What is only odd, repeated or slow "
-      "leaves it at 0.\n"
-      "For advice, up to 500 samples are read in several ways, from the disk where the system forgets them "
-      "when asked, and\nwritten to temporary files in the cache folder ($XDG_CACHE_HOME or ~/.cache) or in "
-      "$TMPDIR, which are deleted.\n\n"
+      "The exit code is 1 if samples are broken, shards are missing, or the number of samples differs from "
+      "what was written;\nunusual, duplicate and slow samples do not change it.\n"
+      "For advice, up to 500 samples are read in several ways (from the disk, if the system can drop them "
+      "from its cache) and\nwritten to temporary files, which are then deleted, in the cache folder "
+      "($XDG_CACHE_HOME or ~/.cache) or $TMPDIR.\n\n"
       "examples:\n  headrace doctor imagenet/train\n  headrace doctor 'shards/*.tar' --samples 10000\n"
       "  headrace doctor photos --json | jq -r '.duplicates.conflicts[][].file'");
   command->callback([arguments, &run] { run = [arguments] { return doctor(*arguments); }; });

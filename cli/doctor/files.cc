@@ -26,17 +26,17 @@ namespace {
 constexpr uint64_t kPage = 4096;
 
 constexpr std::array<int, 3> kInterruptions{SIGINT, SIGTERM, SIGHUP};
-std::array<struct sigaction, 3> before;       // what they did, while there is a ScratchFolder
-volatile std::sig_atomic_t interruption = 0;  // the last that came meanwhile
+std::array<struct sigaction, 3> before;       // previous actions, while there is a ScratchFolder
+volatile std::sig_atomic_t interruption = 0;  // the last signal since then
 
-// The pages that these bytes touch: parts of pages are not given up.
+// Drops the pages that these bytes touch: the system does not drop parts of pages.
 void give_up(int descriptor, uint64_t offset, uint64_t length) {
   const uint64_t begin = offset / kPage * kPage, end = (offset + length + kPage - 1) / kPage * kPage;
   (void)::posix_fadvise(descriptor, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
                         POSIX_FADV_DONTNEED);
 }
 
-// The user's cache folder, then where temporary files are.
+// The user's cache folder, then the folder for temporary files.
 std::vector<std::string> folders() {
   std::vector<std::string> out;
   if (const SidecarPlace place("doctor"); !place.path().empty()) out.push_back(place.folder());
@@ -51,18 +51,18 @@ std::optional<dev_t> disk_of(const std::string& path) {
 }
 
 bool has_room(const std::string& folder, uint64_t bytes) {
-  constexpr uint64_t kLeft = uint64_t{256} << 20;  // for whoever else writes there
+  constexpr uint64_t kLeft = uint64_t{256} << 20;  // for other programs that write there
   struct statvfs s;
   return ::statvfs(folder.c_str(), &s) == 0 && s.f_bavail * s.f_frsize >= bytes + kLeft;
 }
 
-// Those on this disk first.
+// Those on `disk` first.
 std::vector<std::string> folders_with_room(std::optional<dev_t> disk, uint64_t bytes) {
   std::vector<std::string> out;
   for (const std::string& folder : folders()) {
     std::error_code ignored;
     std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), ignored);
-    (void)::mkdir(folder.c_str(), 0700);  // as sidecars want it; one that exists is fine
+    (void)::mkdir(folder.c_str(), 0700);  // as sidecars require; an existing one is fine
     if (has_room(folder, bytes)) out.push_back(folder);
   }
   std::ranges::stable_partition(out,
@@ -71,14 +71,14 @@ std::vector<std::string> folders_with_room(std::optional<dev_t> disk, uint64_t b
 }
 
 Status no_room() {
-  return {Code::io, "neither the cache folder nor that of temporary files has room for a copy"};
+  return {Code::io, "neither the cache folder nor the folder for temporary files has room for a copy"};
 }
 
-// -1 where there can be none.
+// -1 on failure.
 int open_nameless(const std::string& folder) {
   const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (descriptor >= 0) return descriptor;
-  // File systems of the network have no files without a name: this one loses its name at once.
+  // Network file systems do not support O_TMPFILE: create a named file and unlink it at once.
   std::string name = folder + "/doctor.XXXXXX";
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(name.c_str());
@@ -186,7 +186,7 @@ Status ScratchFile::read(uint64_t offset, std::span<std::byte> out) const {
 }
 
 Result<std::unique_ptr<ScratchFolder>> ScratchFolder::make(const std::string& path, uint64_t bytes) {
-  std::unique_ptr<ScratchFolder> out(new ScratchFolder);  // before there is a folder to be left behind
+  std::unique_ptr<ScratchFolder> out(new ScratchFolder);  // handles signals before there is a folder
   for (const std::string& folder : folders_with_room(disk_of(path), bytes)) {
     out->path_ = folder + "/doctor.XXXXXX";
     if (::mkdtemp(out->path_.data())) return out;
@@ -200,7 +200,7 @@ ScratchFolder::ScratchFolder() {
   put_off.sa_handler = [](int signal) { interruption = signal; };
   for (size_t i = 0; i < kInterruptions.size(); ++i) {
     (void)::sigaction(kInterruptions[i], nullptr, &before[i]);
-    // What is ignored stays so: a shell starts what is in the background like that.
+    // An ignored signal stays ignored: shells start background jobs that way.
     if (before[i].sa_handler != SIG_IGN) (void)::sigaction(kInterruptions[i], &put_off, nullptr);
   }
 }

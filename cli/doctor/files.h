@@ -1,5 +1,5 @@
-// Files as samples use them, for `headrace doctor` to measure: which bytes of which files a sample is made
-// of, reading them from the disk although they are in memory, and a file of one's own that leaves no trace.
+// File access for the measurements of `headrace doctor`: which bytes of which files a sample consists of,
+// dropping them from the page cache, and temporary files that leave no trace.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,12 +19,12 @@ struct Piece {
   uint64_t offset = 0, length = 0;
 };
 
-// Writes down what is read through it. For one thread.
+// Records what is read through it. For one thread.
 class WatchedStore final : public Store {
  public:
   explicit WatchedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   std::vector<Piece> take();                                        // what was read since the last call
-  const std::vector<std::string>& files() const { return files_; }  // that were opened
+  const std::vector<std::string>& files() const { return files_; }  // opened so far
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override;
   Result<FileInfo> info(const std::string& path) override { return store_->info(path); }
@@ -38,16 +38,16 @@ class WatchedStore final : public Store {
   std::vector<Piece> pieces_;
 };
 
-// Ask the system to give up what it holds of these bytes, in its cache of files. It may not.
+// Ask the system to drop these bytes from the page cache. It may not.
 void forget(const std::vector<std::string>& files, std::span<const std::vector<Piece>> samples);
 
-double process_cpu_s();  // that all threads of this process have used
+double process_cpu_s();  // CPU time of all threads of this process
 
-// Bytes that this process has waited for from disks, as the system counts them: 0 of what is in its cache.
+// Bytes that this process has read from disks, as counted by the system: 0 for what is in the page cache.
 uint64_t bytes_from_disk();
 
-// A file without a name, in the user's cache folder or where temporary files are; gone with this object or
-// with the process. Of the two folders, the one that is on the same disk as `path`.
+// An unnamed file in the user's cache folder or the folder for temporary files, preferably on the same disk
+// as `path`; deleted with this object or the process.
 class ScratchFile {
  public:
   static Result<std::unique_ptr<ScratchFile>> make(const std::string& path, uint64_t bytes);
@@ -56,13 +56,13 @@ class ScratchFile {
   ScratchFile& operator=(const ScratchFile&) = delete;
 
   Status append(std::span<const std::byte> bytes);
-  Status finish();  // all of it is on the disk, so that forget() may work
+  Status finish();  // write all of it to the disk, so that forget() may work
   void forget();
   Status read(uint64_t offset, std::span<std::byte> out) const;  // any thread
   uint64_t size() const { return size_; }
   const std::string& folder() const { return folder_; }
   bool on_same_disk() const { return on_same_disk_; }
-  bool in_memory() const { return in_memory_; }  // of a file system without a disk
+  bool in_memory() const { return in_memory_; }  // on a file system without a disk
 
  private:
   ScratchFile(int descriptor, std::string folder, bool on_same_disk);
@@ -73,13 +73,13 @@ class ScratchFile {
   uint64_t size_ = 0;
 };
 
-// A folder of one's own in one of these two, removed with what is in it. One at a time: while it is there,
-// SIGINT, SIGTERM and SIGHUP are put off until it is gone.
+// A temporary folder in one of the same two places, removed with its contents. One at a time: while it
+// exists, SIGINT, SIGTERM and SIGHUP are deferred.
 class ScratchFolder {
  public:
   static Result<std::unique_ptr<ScratchFolder>> make(const std::string& path, uint64_t bytes);
   ~ScratchFolder();
-  static bool is_interrupted();  // one of them came: end soon
+  static bool is_interrupted();  // one of these signals came: finish soon
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 

@@ -11,8 +11,8 @@
 namespace headrace::cli {
 namespace {
 
-// A value far from most: beyond Tukey's outer fences of the logarithms (three times the middle half's width
-// beyond the middle half), and by a factor from the median, for where most values are nearly the same.
+// A value is an outlier if it is beyond Tukey's outer fences of the logarithms (three interquartile ranges
+// beyond the quartiles), and differs from the median by a factor, for data that hardly varies.
 struct Fences {
   double median = 0, low = 0, high = 0;
 };
@@ -55,11 +55,11 @@ double bytes_of(const Looked& sample) { return sample.bytes; }
 double density(const Looked& sample) { return bytes_of(sample) / pixels(sample); }
 
 constexpr double kTinySide = 32;     // pixels
-constexpr double kFar = 8;           // times the median, of pixels
-constexpr double kFarBytes = 16;     // times the median, of bytes: they vary more
+constexpr double kFar = 8;           // times the median, for pixels
+constexpr double kFarBytes = 16;     // times the median, for bytes, which vary more
 constexpr double kOddAspect = 4;     // longer side to shorter
 constexpr double kOddAspectFar = 3;  // times the median of that
-constexpr double kMinority = 0.1;    // of the images, below which a kind is an exception
+constexpr double kMinority = 0.1;    // share of the images below which a kind is reported
 
 std::string whole_text(double number) { return count_text(static_cast<uint64_t>(number)); }
 
@@ -69,46 +69,42 @@ bool is_tiny(const Looked& sample, double median_side) {
 
 void find_sizes(const Look& look, std::vector<Suspicion>& out) {
   const double side = median_of(values_of(look, is_image, shorter));
-  out.push_back({"tiny",
-                 fmt::format("shorter side below {:g} pixels, where the median is {:.0f}", kTinySide, side),
-                 "a thumbnail or an icon: blown up for training, it has nothing to learn from", kTinySide,
+  out.push_back({"tiny", fmt::format("shorter side below {:g} pixels (median {:.0f})", kTinySide, side),
+                 "a thumbnail or an icon: upscaled for training, it has no detail to learn from", kTinySide,
                  chosen(look, [&](const Looked& s) { return is_image(s) && is_tiny(s, side); })});
   const Fences area = fences_of(values_of(look, is_image, pixels), kFar);
-  out.push_back({"huge",
-                 fmt::format("more than {} pixels, where the median is {}", whole_text(area.high),
-                             whole_text(area.median)),
-                 "a batch waits for its slowest sample, and memory is sized by the largest", area.high,
-                 chosen(look, [&](const Looked& s) { return is_image(s) && pixels(s) > area.high; })});
+  out.push_back(
+      {"huge", fmt::format("more than {} pixels (median {})", whole_text(area.high), whole_text(area.median)),
+       "a batch waits for its slowest sample, and the largest one determines memory use", area.high,
+       chosen(look, [&](const Looked& s) { return is_image(s) && pixels(s) > area.high; })});
   const double shape = median_of(values_of(look, is_image, elongation));
   const double odd = std::max(kOddAspect, kOddAspectFar * shape);
-  out.push_back(
-      {"odd_aspect",
-       fmt::format("longer side more than {:.1f} times the shorter, where the median is {:.2f}", odd, shape),
-       "resizing distorts it, and a square crop shows a small part of it", odd,
-       chosen(look, [&](const Looked& s) { return is_image(s) && elongation(s) > odd; })});
+  out.push_back({"odd_aspect",
+                 fmt::format("longer side more than {:.1f} times the shorter (median {:.2f})", odd, shape),
+                 "resizing distorts it, and a square crop shows a small part of it", odd,
+                 chosen(look, [&](const Looked& s) { return is_image(s) && elongation(s) > odd; })});
 }
 
-// Images by bytes a pixel, which do not depend on their sizes; others by bytes.
+// Images by bytes per pixel, which does not depend on their sizes; other samples by bytes.
 void find_bytes(const Look& look, bool images, std::vector<Suspicion>& out) {
   const Measure measure = images ? density : bytes_of;
   const double side = median_of(values_of(look, is_image, shorter));
   const Choice counts = [&](const Looked& s) { return !images || (is_image(s) && !is_tiny(s, side)); };
   Fences fences = fences_of(values_of(look, counts, measure), kFarBytes);
-  if (!images) fences.low = std::max(fences.low, 1.0);  // what is empty is never usual
-  const std::string_view unit = images ? "bytes a pixel" : "bytes";
+  if (!images) fences.low = std::max(fences.low, 1.0);  // empty samples are always reported
+  const std::string_view unit = images ? "bytes per pixel" : "bytes";
   out.push_back(
       {"few_bytes",
        !images && fences.low == 1
-           ? fmt::format("no bytes at all, where the median is {:.0f}", fences.median)
-           : fmt::format("fewer than {:.3g} {}, where the median is {:.3g}", fences.low, unit, fences.median),
-       images ? "hardly anything is in the picture: a placeholder, a blank page" : "empty or nearly so",
+           ? fmt::format("no bytes at all (median {:.0f})", fences.median)
+           : fmt::format("fewer than {:.3g} {} (median {:.3g})", fences.low, unit, fences.median),
+       images ? "the picture is nearly empty: a placeholder, a blank page" : "empty or nearly empty",
        fences.low,
        chosen(look, [&](const Looked& s) { return counts(s) && !s.one_colour && measure(s) < fences.low; })});
   out.push_back(
-      {"many_bytes",
-       fmt::format("more than {:.3g} {}, where the median is {:.3g}", fences.high, unit, fences.median),
-       images ? "an unusual encoding, or bytes in the file that are no picture; slow to read"
-              : "slow to read, and memory is sized by the largest",
+      {"many_bytes", fmt::format("more than {:.3g} {} (median {:.3g})", fences.high, unit, fences.median),
+       images ? "an unusual encoding, or bytes that are not part of the picture; slow to read"
+              : "slow to read, and the largest one determines memory use",
        fences.high, chosen(look, [&](const Looked& s) { return counts(s) && measure(s) > fences.high; })});
 }
 
@@ -118,11 +114,11 @@ void find_kinds(const Look& look, std::vector<Suspicion>& out) {
   for (const ImageKind kind : kinds) {
     Suspicion found{
         std::string(kind_name(kind)),
-        fmt::format("{} images, where they are fewer than {:g} % of all", kind_name(kind), 100 * kMinority),
-        kind == ImageKind::cmyk    ? "inks, not lights: decoders convert them differently"
-        : kind == ImageKind::alpha ? "what is transparent shows whatever colour lies below"
+        fmt::format("{} images, if they are fewer than {:g} % of all", kind_name(kind), 100 * kMinority),
+        kind == ImageKind::cmyk    ? "decoders convert CMYK to RGB differently"
+        : kind == ImageKind::alpha ? "transparent pixels show an arbitrary colour"
         : kind == ImageKind::grey  ? "a model may learn 'grey' for a class that has many of them"
-                                   : "a model of grey images sees them without their colours",
+                                   : "a model for grey images sees them without their colours",
         kMinority, chosen(look, [&](const Looked& s) { return s.kind == kind; })};
     if (static_cast<double>(found.samples.size()) >= kMinority * all) found.samples.clear();
     out.push_back(std::move(found));
@@ -147,7 +143,7 @@ Copies find_copies(const Look& look) {
     out.repeated += end - begin - 1;
     out.repeated_bytes += static_cast<double>(end - begin - 1) * first.bytes;
   }
-  // The largest first; then as they come in the data, and not by their hashes.
+  // The largest first; then in the order of the data, not by hash.
   for (auto* groups : {&out.groups, &out.conflicts})
     std::ranges::sort(*groups, {}, [](const auto& group) {
       return std::pair(-static_cast<int64_t>(group.size()), group.front());
@@ -162,10 +158,10 @@ std::vector<Suspicion> find_suspicions(const Look& look) {
   find_bytes(look, images, out);
   if (!images) return out;
   find_kinds(look, out);
-  out.push_back({"turned", "turned by their EXIF tag",
-                 "unless decode_image(exif_orientation=True), they come lying down, and boxes do not fit", 0,
+  out.push_back({"turned", "rotated or mirrored by their EXIF tag",
+                 "without decode_image(exif_orientation=True) they are not upright, and boxes do not fit", 0,
                  chosen(look, [](const Looked& s) { return s.turned; })});
-  out.push_back({"one_colour", "all pixels are the same", "nothing is in the picture", 0,
+  out.push_back({"one_colour", "all pixels are the same", "the picture is empty", 0,
                  chosen(look, [](const Looked& s) { return s.one_colour; })});
   return out;
 }

@@ -17,7 +17,7 @@
 namespace headrace::cli {
 namespace {
 
-// What tells samples apart and says nothing of them.
+// A field that only identifies a sample.
 bool is_key(std::string_view name) { return name == "__key__" || name == "key" || name == "id"; }
 
 std::array<uint64_t, 2> hash_of(XXH128_hash_t hash) { return {hash.low64, hash.high64}; }
@@ -26,7 +26,7 @@ uint32_t as_u32(uint64_t bytes) {
   return static_cast<uint32_t>(std::min<uint64_t>(bytes, std::numeric_limits<uint32_t>::max()));
 }
 
-// Every field but keys and the label; all of them where there are no others.
+// Every field but keys and the label; all fields if there are no others.
 std::vector<size_t> fields_to_hash(const Schema& schema, int label) {
   std::vector<size_t> all, out;
   for (size_t f = 0; f < schema.size(); ++f) {
@@ -36,7 +36,7 @@ std::vector<size_t> fields_to_hash(const Schema& schema, int label) {
   return out.empty() ? all : out;
 }
 
-// Each with its length, so that bytes cannot move from one to the next.
+// Each field with its length, so that bytes cannot move from one field to the next.
 void hash_fields(const std::vector<size_t>& which, const std::vector<Tensor>& fields, Looked& out) {
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
@@ -56,7 +56,7 @@ struct Content {
   bool one_colour = true, grey = true;  // red, green and blue are equal in every pixel
 };
 
-// Ends with the first pixel of two that differ in colour: early, in most images.
+// Stops once both are false: early, in most images.
 Content content_of(std::span<const uint8_t> rgb) {
   Content out;
   for (size_t at = 0; at + 2 < rgb.size() && (out.one_colour || out.grey); at += 3) {
@@ -70,7 +70,7 @@ Content content_of(std::span<const uint8_t> rgb) {
 ImageKind kind_of(const ImageHeader& header, const Content& content) {
   if (header.is_cmyk) return ImageKind::cmyk;
   if (header.channels == 2 || header.channels == 4) return ImageKind::alpha;
-  // One colour in three channels says nothing of what the file is for.
+  // An image of one colour in three channels may be of any kind.
   return header.channels == 1 || (content.grey && !content.one_colour) ? ImageKind::grey : ImageKind::colour;
 }
 
@@ -84,7 +84,7 @@ void describe(const CheckedSample& sample, const Pixels& pixels, Looked& out) {
   out.turned = sample.header.orientation != 1, out.one_colour = content.one_colour;
 }
 
-// Of one thread.
+// Results of one thread.
 struct Partial {
   explicit Partial(std::shared_ptr<Pool> pool) : pixels(std::move(pool)) {}
   Pixels pixels;
@@ -133,7 +133,7 @@ double Times::median() const {
 
 uint64_t Look::index(uint64_t position) const {
   if (samples.size() == size) return position;
-  // In doubles: the product may not fit 64 bits, and an exact spread is not needed when it would not.
+  // In doubles: the product may not fit in 64 bits, and then the spread need not be exact.
   return static_cast<uint64_t>(static_cast<double>(position) * static_cast<double>(size) /
                                static_cast<double>(samples.size()));
 }

@@ -23,13 +23,13 @@ namespace {
 
 constexpr int64_t kCropSide = 224;
 constexpr size_t kMostImages = 128, kLeastImages = 6;
-constexpr size_t kMostSmallImages = 4096;  // where so many take no longer than kLeastCpu
-constexpr double kSeconds = 4;             // that all of it may take, roughly
-constexpr double kRunsOfWhole = 25;        // what all of it takes, in decodes of a whole image
+constexpr size_t kMostSmallImages = 4096;  // used if that many take no longer than kLeastCpu
+constexpr double kSeconds = 4;             // that all measurements may take, roughly
+constexpr double kRunsOfWhole = 25;        // cost of all measurements, in decodes of a whole image
 constexpr double kWorthResizing = 0.25;    // share of the images that a side must make smaller
 constexpr size_t kMostSides = 3;
-constexpr size_t kMostPixels = size_t{256} << 20;  // bytes of decoded images that are held
-constexpr int kCachedRounds = 4;                   // epochs from a cache, the best of which counts
+constexpr size_t kMostPixels = size_t{256} << 20;  // bytes of decoded images held in memory
+constexpr int kCachedRounds = 4;                   // epochs from a cache; the best one counts
 
 using Bytes = std::vector<std::byte>;
 
@@ -39,7 +39,7 @@ struct Image {
   uint64_t index = 0;
 };
 
-// Points that were found ahead, of one file.
+// Points of one file, found in advance.
 class GivenPoints final : public PointStore {
  public:
   explicit GivenPoints(EntropyPoints points) : points_(std::move(points)) {}
@@ -51,7 +51,7 @@ class GivenPoints final : public PointStore {
   EntropyPoints points_;
 };
 
-// Knows of none, and wants them found: as in the first epoch over new data.
+// Has no points and asks for them: as in the first epoch over new data.
 class Wanting final : public PointStore {
  public:
   Known find(std::span<const std::byte>) override { return {}; }
@@ -67,8 +67,8 @@ class Costs {
   Costs(int64_t crop_side, int runs)
       : side_(crop_side), runs_(runs), rgb_(crop_size()), batch_(kBatch * crop_size() * sizeof(float)) {}
 
-  // The mean over the images of the least CPU time of each. Every image has its turn before the first comes
-  // again: it is not in the processor's caches, as it is not in training.
+  // The mean over the images of each one's least CPU time. Each run goes over all images, so that, as in
+  // training, an image is not in the CPU caches.
   template <class Work> double mean_of(const std::vector<Image>& images, const Work& work) {
     std::vector<double> best(images.size());
     for (int run = 0; run < runs_; ++run)
@@ -86,7 +86,7 @@ class Costs {
     return mean_of(images, [&](size_t i) { (void)pixels_.decode(images[i].bytes, images[i].header); });
   }
 
-  // `store(i)`: a PointStore for an image, or null.
+  // `store(i)`: a PointStore for image i, or null.
   template <class Store> double crop(const std::vector<Image>& images, const Store& store) {
     return mean_of(images, [&](size_t i) {
       scratch_.clear();
@@ -103,7 +103,7 @@ class Costs {
     return crop(images, [](size_t) -> PointStore* { return nullptr; });
   }
 
-  // Of as many images as have room when they are decoded; 0 of none.
+  // Of as many decoded images as fit; 0 if none do.
   double crop_of_pixels(const std::vector<Image>& images) {
     std::vector<Image> held;
     size_t bytes = 0;
@@ -139,13 +139,13 @@ class Costs {
   kernels::Normalize normalize() const {
     return {side_, side_, 3, kMean.data(), kStd.data(), 1.0f / 255, DType::f32, true, false};
   }
-  // The window that an epoch would draw.
+  // The crop that an epoch would draw.
   static Box box(const Image& image) {
     SampleId id;
     id.index = image.index;
     return sample_crop_box(image.header.height, image.header.width, {}, Key(0, 1, id));
   }
-  // One after the other in a batch.
+  // Consecutive places in a batch.
   std::byte* next_place() { return batch_.data() + (place_++ % kBatch) * crop_size() * sizeof(float); }
 
   int64_t side_;
@@ -165,7 +165,7 @@ double mean_of(const std::vector<Image>& images, const std::function<double(cons
 
 double file_bytes(const Image& image) { return static_cast<double>(image.bytes.size()); }
 
-// Images that were decoded, spread evenly.
+// Images that can be decoded, evenly spread.
 std::vector<Image> some_images(const SampleReader& reader, const Look& look, size_t count) {
   const auto place = [&](size_t i) { return look.samples.size() * i / count; };
   std::vector<Image> out;
@@ -192,7 +192,7 @@ Result<SourcePtr> source_of(std::span<const Image> images) {
       {Tensor{nullptr, 0, DType::bytes, {count}, std::make_shared<const RowList>(std::move(rows))}});
 }
 
-// What `headrace convert --max-side` makes of them.
+// The images as `headrace convert --max-side` writes them.
 Result<std::vector<Image>> resized(const std::vector<Image>& images, int64_t max_side) {
   HEADRACE_ASSIGN(const SourcePtr source, source_of(images));
   const Dataset smaller =
@@ -213,7 +213,7 @@ Result<std::vector<Image>> resized(const std::vector<Image>& images, int64_t max
 
 int64_t longer_side(const Image& image) { return std::max(image.header.height, image.header.width); }
 
-// With the points of this step, of which there are so many an image.
+// CPU time of a crop, and the number of points per image.
 struct Cropped {
   double crop = 0, points = 0;
 };
@@ -253,7 +253,7 @@ void measure_resized(const std::vector<Image>& images, Costs& costs, PixelCosts&
   }
 }
 
-// Crops of images behind cache(), in the order that an epoch draws.
+// Crops of cached images, in the order of an epoch.
 Dataset cached_crops(const SourcePtr& source, int64_t side) {
   const Value::List mean(kMean.begin(), kMean.end()), deviation(kStd.begin(), kStd.end());
   return from_source(source)
@@ -268,7 +268,7 @@ Dataset cached_crops(const SourcePtr& source, int64_t side) {
       .batch(32);
 }
 
-// CPU seconds of all threads in one epoch.
+// CPU seconds of one epoch, all threads.
 Result<double> epoch_of(Loader& loader) {
   const double before = process_cpu_s();
   HEADRACE_TRY(loader.begin());
@@ -278,7 +278,7 @@ Result<double> epoch_of(Loader& loader) {
   }
 }
 
-// By the engine itself: taking elements from the cache and putting crops into batches is part of the cost.
+// Measured in the engine: taking elements from the cache and batching crops is part of the cost.
 Status measure_cached(std::span<const Image> images, PixelCosts& out) {
   HEADRACE_ASSIGN(const SourcePtr source, source_of(images));
   LoaderOptions options;
@@ -295,7 +295,7 @@ Status measure_cached(std::span<const Image> images, PixelCosts& out) {
   return {};
 }
 
-// As many of the first as have room when they are decoded.
+// The first images, as many as fit when decoded.
 std::span<const Image> with_room(std::span<const Image> images) {
   double bytes = 0;
   size_t count = 0;

@@ -20,15 +20,15 @@
 namespace headrace::cli {
 namespace {
 
-constexpr double kMostSeconds = 5;  // to learn what is read, and for the rounds of a kind
-constexpr int kRounds = 3;          // the best of which counts: other programs only slow things down
-constexpr double kFromDisk = 0.9;   // share of the bytes from which on a read was one of the disk
+constexpr double kMostSeconds = 5;  // to find out what is read, and for the rounds of each kind
+constexpr int kRounds = 3;          // the best one counts: other programs only slow things down
+constexpr double kFromDisk = 0.9;   // share of bytes from the disk that makes it a measurement of the disk
 constexpr size_t kChunk = size_t{1} << 20;
-constexpr size_t kKeptOpen = 256;  // files, as a loader has them
+constexpr size_t kKeptOpen = 256;  // files, as in a loader
 
 class Files {
  public:
-  // Keeps them open when they are few; else each is opened and closed with its sample.
+  // Keeps the files open if they are few; else opens and closes each with its sample.
   explicit Files(const std::vector<std::string>& names) : names_(names) {
     if (names.size() > kKeptOpen) return;
     for (const std::string& name : names) kept_.push_back(open(name));
@@ -68,15 +68,15 @@ class Files {
 };
 thread_local int Files::opened_ = -1;
 
-// The bytes of some samples, in a random order.
+// The bytes of some samples, in random order.
 struct Subset {
   std::vector<std::string> files;
   std::vector<std::vector<Piece>> samples;
-  std::vector<uint64_t> begins;  // of each in the one file
+  std::vector<uint64_t> begins;  // of each sample in the one file
   uint64_t bytes = 0;
 };
 
-// Positions of good samples in a random order, the same each time.
+// Positions of good samples in random order, the same each time.
 std::vector<uint64_t> random_positions(const Look& look) {
   constexpr uint64_t kSeed = 1;
   std::mt19937_64 random(kSeed);
@@ -116,8 +116,8 @@ Subset subset_of(const Source& source, const Look& look) {
   return out;
 }
 
-Result<std::unique_ptr<ScratchFile>> one_file_of(const Subset& subset, const std::string& beside) {
-  HEADRACE_ASSIGN(std::unique_ptr<ScratchFile> out, ScratchFile::make(beside, subset.bytes));
+Result<std::unique_ptr<ScratchFile>> one_file_of(const Subset& subset, const std::string& near) {
+  HEADRACE_ASSIGN(std::unique_ptr<ScratchFile> out, ScratchFile::make(near, subset.bytes));
   const auto store = file_store();
   for (const auto& sample : subset.samples)
     for (const Piece& piece : sample) {
@@ -133,16 +133,16 @@ class Measuring {
  public:
   Measuring(const Subset& subset, ScratchFile& one_file)
       : subset_(subset), one_file_(one_file), order_(subset.samples.size()) {
-    // Not that of the one file: which is then read at random.
+    // Another order than in the one file, which is then read at random.
     for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
     std::ranges::shuffle(order_, std::mt19937_64(2));
   }
 
-  // Each way with each number of reads at once in turn, some times over, as far as there is time.
+  // Each layout with each number of concurrent reads in turn, for some rounds, as long as there is time.
   Layouts measure(bool from_disk) {
     Layouts out;
     const auto begin = std::chrono::steady_clock::now();
-    double last_s = 0;  // what all ways took with kReaders[0] reads at once
+    double last_s = 0;  // what all layouts took with kReaders[0] concurrent reads
     for (int round = 0; round < kRounds; ++round)
       for (const size_t readers : kReaders) {
         const double before = seconds_since(begin);
@@ -154,7 +154,7 @@ class Measuring {
   }
 
  private:
-  // At worst: where reads wait, and do so independently.
+  // The worst case: reads wait, independently of each other.
   static double expected_s(double with_first_s, size_t readers) {
     return with_first_s * std::max(1.0, static_cast<double>(kReaders[0]) / static_cast<double>(readers));
   }
@@ -196,7 +196,7 @@ class Measuring {
       return all.load();
     });
     const double seconds = std::max(1e-9, seconds_since(begin));
-    if (!all) return {};  // a file went away meanwhile
+    if (!all) return {};  // a file was removed in the meantime
     const auto bytes = static_cast<double>(subset_.bytes), samples = static_cast<double>(order_.size());
     return {bytes / seconds, samples / seconds, readers, (process_cpu_s() - cpu) / samples,
             std::min(1.0, static_cast<double>(bytes_from_disk() - disk) / bytes)};
@@ -208,7 +208,7 @@ class Measuring {
   Files files_{subset_.files};
 };
 
-// Samples a second, of blocks a second.
+// Convert blocks per second to samples per second.
 Layouts of_blocks(Layouts out, const Reading& reading) {
   out.one_file_in_order.samples_per_s *= reading.samples_a_block;
   if (!reading.once_each) return out;
@@ -217,7 +217,7 @@ Layouts of_blocks(Layouts out, const Reading& reading) {
   return out;
 }
 
-// Whether a loader with the memory that it takes by itself keeps all blocks.
+// Whether a loader with its default memory budget keeps all blocks.
 bool has_room_for_all(const Look& look) {
   const double share =
       static_cast<double>(look.size) / static_cast<double>(std::max<size_t>(1, look.samples.size()));
@@ -235,11 +235,11 @@ Reading measure_reading(const Source& source, const Look& look) {
   const Subset subset = subset_of(source, look);
   out.samples = subset.samples.size(), out.bytes = subset.bytes, out.files = subset.files.size();
   if (subset.samples.empty() || subset.bytes == 0) {
-    out.skipped = "no bytes of files are read";
+    out.skipped = "no file is read";
     return out;
   }
   if (subset.bytes < kLeastBytes) {
-    out.skipped = fmt::format("{} are too little to measure, and in memory at once",
+    out.skipped = fmt::format("{} is too little to measure, and is soon in memory anyway",
                               size_text(static_cast<double>(subset.bytes)));
     return out;
   }
@@ -259,7 +259,7 @@ Reading measure_reading(const Source& source, const Look& look) {
     out.skipped =
         (*one_file)->in_memory()
             ? "temporary files are in memory here: set TMPDIR or XDG_CACHE_HOME to a folder on a disk"
-            : "the system gave the files from its memory although it was asked to forget them";
+            : "the system served the files from its page cache although it was asked to drop them";
   out.memory = of_blocks(measuring.measure(false), out);
   return out;
 }

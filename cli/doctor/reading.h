@@ -1,4 +1,4 @@
-// How fast this machine reads the data as they lie, and as one file would be read: measured on some of them.
+// How fast this machine reads the data as stored, and from one file: measured on some of the samples.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -9,40 +9,40 @@
 
 namespace headrace::cli {
 
-// Reads at once that are tried: one is best for a lone turning disk, and a loader comes to many where a store
-// takes its time to answer. The first is tried always, the others while there is time.
+// Numbers of concurrent reads to try: one is best for a single hard disk, many for storage with high latency.
+// The first is always tried, the others while there is time.
 inline constexpr std::array<size_t, 4> kReaders{16, 64, 4, 1};
 
 struct ReadRate {
   double bytes_per_s = 0;
   double samples_per_s = 0;
-  size_t readers = 0;    // reads at once, of kReaders: those that were fastest
-  double cpu_s = 0;      // CPU time a sample
-  double from_disk = 0;  // share of the bytes that came from a disk, as the system counts them
+  size_t readers = 0;    // concurrent reads, the fastest of kReaders
+  double cpu_s = 0;      // CPU time per sample
+  double from_disk = 0;  // share of the bytes that came from a disk, as counted by the system
 };
-// The same bytes three ways, each with the number of reads at once that is best for it.
+// The same bytes read three ways, each with the best number of concurrent reads.
 struct Layouts {
-  ReadRate as_they_lie;        // samples in random order, from where they are
-  ReadRate one_file_shuffled;  // in the same order from one file
-  ReadRate one_file_in_order;  // from its begin to its end
+  ReadRate as_they_lie;        // samples in random order, from the files as stored
+  ReadRate one_file_shuffled;  // in the same order, from one file
+  ReadRate one_file_in_order;  // from the start to the end of that file
 };
 struct Reading {
   uint64_t samples = 0, bytes = 0, files = 0;  // measured
-  double samples_a_block = 1;                  // as many come with each read
-  // In random order, too, a block is read once for all of its samples: a loader has room for all blocks, or
+  double samples_a_block = 1;                  // samples that come with each read
+  // Even in random order, a block is read once for all of its samples: a loader has room for all blocks, or
   // copies samples out of files that are in memory.
   bool once_each = true;
-  std::optional<Layouts> disk;  // where nearly all of it came from there
+  std::optional<Layouts> disk;  // if nearly all bytes came from a disk
   std::optional<Layouts> memory;
   std::string folder;         // of the one file, which is deleted
   bool on_same_disk = false;  // as the data
   std::string skipped;        // why nothing was measured, or nothing from the disk
 };
 
-// So many samples, of small ones more until they are enough bytes to measure; never more than the most.
+// Samples to measure: kMeasuredSamples, more if they have less than kEnoughBytes, up to the maxima.
 inline constexpr uint64_t kMeasuredSamples = 500, kMostMeasuredSamples = 20'000;
 inline constexpr uint64_t kEnoughBytes = uint64_t{16} << 20, kMostMeasuredBytes = uint64_t{128} << 20;
-// Fewer are read before anything could be told apart.
+// Fewer bytes are read too quickly to measure.
 inline constexpr uint64_t kLeastBytes = uint64_t{4} << 20;
 
 Reading measure_reading(const Source& source, const Look& look);

@@ -1,4 +1,4 @@
-// The report of `headrace doctor`: all that was found and measured, as text for people and as JSON.
+// The report of `headrace doctor`: everything found and measured, as text and as JSON.
 #pragma once
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ struct Diagnosis {
   const SampleReader& reader;
   const LabelReader& labels;
   std::string path;
-  std::vector<std::string> hints;  // as `inspect` gives them
+  std::vector<std::string> hints;  // as in `inspect`
   const Look& look;
   Copies copies;
   std::vector<Suspicion> suspicions;
@@ -23,12 +23,12 @@ struct Diagnosis {
   Slow slow;
   std::optional<Measured> measured;  // not with --no-advice
 
-  // Where a sample lies, given as a position in look.samples.
+  // Where a sample is stored; `position` in look.samples.
   std::string file(uint64_t position) const { return reader.file(look.index(position)); }
   bool is_broken() const;
 };
 
 void print_text(const Diagnosis& diagnosis);
-Value json_of(const Diagnosis& diagnosis);  // docs/doctor.md names its keys
+Value json_of(const Diagnosis& diagnosis);  // docs/doctor.md lists its keys
 
 }  // namespace headrace::cli

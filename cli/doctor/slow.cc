@@ -11,8 +11,7 @@ namespace headrace::cli {
 namespace {
 
 constexpr uint64_t kOrdinary = 24;
-constexpr int kAgain =
-    3;  // measurements of a candidate, of which the least counts: others disturb now and then
+constexpr int kAgain = 3;  // measurements of a candidate; the least counts, as other programs interfere
 constexpr double kSecondsForAll = 5;  // for all measurements
 
 double middle_of(std::vector<double> values) {
@@ -39,7 +38,8 @@ class MeasuringAgain {
         watched_(file_store()),
         pixels_(Pool::make(usable_memory_bytes() / 2)) {}
 
-  // Reads it to learn which bytes it is made of, forgets these, and reads it for the clock.
+  // Reads the sample to find out which bytes it consists of, drops them from the page cache, and times a
+  // read.
   Result<Slow::One> measure(uint64_t position) {
     const Source& source = reader_.source();
     const Place place = source.place(look_.index(position));
@@ -87,7 +87,7 @@ double samples_a_block(const Source& source) {
     const uint64_t at = pairs < kPairs ? i : (size - 1) / kPairs * i;
     same += source.place(at).block == source.place(at + 1).block;
   }
-  // Of blocks of n samples, a share of 1/n of the neighbours lies in two.
+  // With blocks of n samples, 1/n of the pairs of neighbours are in different blocks.
   return pairs == 0 ? 1
                     : static_cast<double>(pairs) / static_cast<double>(std::max<uint64_t>(1, pairs - same));
 }
@@ -110,7 +110,7 @@ Slow find_slow(const SampleReader& reader, const Look& look) {
     Progress progress("measuring slow samples", order.size());
     const auto begin = std::chrono::steady_clock::now();
     for (uint64_t i = 0; i < rounds && (i == 0 || seconds_since(begin) < kSecondsForAll); ++i) {
-      // Evenly spread, and between the slow ones: what slows the disk for a while slows both.
+      // Evenly spread, and alternating with slow ones: a temporarily slow disk affects both.
       const uint64_t ordinary = (2 * i + 1) * look.samples.size() / (2 * rounds);
       if (!slow.contains(ordinary) && !look.samples[ordinary].broken)
         if (const auto one = measuring.measure(ordinary); one.ok()) read.push_back(one->read_s);

@@ -12,12 +12,12 @@
 namespace headrace::cli {
 namespace {
 
-constexpr size_t kShown = 10;  // samples, groups or classes of a kind
+constexpr size_t kShown = 10;  // samples, groups or classes of each kind
 constexpr size_t kShownOfGroup = 3;
-constexpr size_t kWidth = 96;   // columns of what we say; names of files are as long as they are
-constexpr size_t kIndent = 14;  // of all but the sections' names
+constexpr size_t kWidth = 96;   // columns; file names may be longer
+constexpr size_t kIndent = 14;  // of everything but section names
 
-// Whether a word stays with the one before it: a unit with its number, a number's next three digits.
+// Whether a word must stay with the one before it: a unit with its number, the next three digits of a number.
 bool belongs(std::string_view before, std::string_view word) {
   constexpr std::array<std::string_view, 11> kUnits{"%",  "B",  "kB", "MB", "GB", "TB",
                                                     "PB", "ms", "µs", "s",  "x"};
@@ -29,10 +29,10 @@ bool belongs(std::string_view before, std::string_view word) {
   return std::ranges::find(kUnits, word) != kUnits.end();
 }
 
-// Words, wrapped, the first line behind `head`.
+// Print `text` wrapped, the first line after `head`.
 void wrap(std::string_view head, std::string_view text, size_t indent = kIndent) {
   std::string line = fmt::format("{:<{}}", head, indent);
-  bool empty = true;  // but for what it is indented by
+  bool empty = true;  // except for the indentation
   while (!text.empty()) {
     size_t end = std::min(text.find(' '), text.size());
     for (size_t next = end; next < text.size(); end = next) {
@@ -81,7 +81,7 @@ class Text {
         all() ? "all of them" : fmt::format("{} of them, evenly spread", count_text(d_.look.samples.size()));
     text += fmt::format("{} in {:.1f} s", images() ? ", read and decoded" : ", read", d_.look.seconds);
     if (d_.look.cut_by_memory)
-      text += fmt::format("; more would take more than a quarter of the memory ({} B a sample are kept)",
+      text += fmt::format("; more would take more than a quarter of the memory ({} B per sample)",
                           kBytesPerSample);
     else if (!all())
       text += "; what follows is about these";
@@ -98,9 +98,9 @@ class Text {
     for (size_t i = 0; i < std::min(lines.size(), kShown); ++i)
       fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
     more(lines.size());
-    for (const std::string& told : told_in(source)) wrap("", told);
+    for (const std::string& note : described_notes(source)) wrap("", note);
     for (const std::string& note : notes_in(source)) wrap("", note);
-    if (!left_out.empty()) wrap("", "left out, by their names: " + left_out);
+    if (!left_out.empty()) wrap("", "left out because of their names: " + left_out);
     const Value::List problems = problems_of(source);
     if (problems.empty()) return;
     wrap("", "left out: " + problems_text(problems));
@@ -114,7 +114,7 @@ class Text {
     const uint64_t hash = d_.look.samples[position].label;
     return hash == 0 ? "" : fmt::format("  ({})", class_of(d_.look.labels.text(hash)));
   }
-  // "cat", where classes have names.
+  // "cat", if classes have names.
   std::string class_of(const std::string& label) const {
     const bool is_number =
         !label.empty() && label.size() < 10 && label.find_first_not_of("0123456789") == std::string::npos;
@@ -142,13 +142,15 @@ class Text {
     for (const std::string& name : d_.look.hashed) of += (of.empty() ? "" : ", ") + name;
     if (copies.repeated == 0) return wrap("duplicates", "none");
     wrap("duplicates",
-         fmt::format("{} {} another to the byte ({}: {})", plural(copies.repeated, "sample"),
-                     copies.repeated == 1 ? "repeats" : "repeat", of, size_text(copies.repeated_bytes)));
-    groups(fmt::format("{} under different labels: at most one of them is right",
+         fmt::format("{} ({}: {})",
+                     copies.repeated == 1 ? "1 sample is an exact copy of another"
+                                          : plural(copies.repeated, "sample") + " are exact copies of others",
+                     of, size_text(copies.repeated_bytes)));
+    groups(fmt::format("{} under different labels: at most one of the labels is right",
                        plural(copies.conflicts.size(), images() ? "image" : "sample")),
            copies.conflicts);
-    groups(fmt::format("{} more than once: {} double in training, and an evaluation that holds one "
-                       "of them is no evaluation",
+    groups(fmt::format("{} more than once: {} double in training, and a copy in the test set makes the "
+                       "test worthless",
                        plural(copies.groups.size(), images() ? "image" : "sample"),
                        copies.groups.size() == 1 ? "it counts" : "they count"),
            copies.groups);
@@ -164,10 +166,10 @@ class Text {
     size_t kinds = 0, samples = 0;
     for (const Suspicion& one : d_.suspicions) kinds += !one.samples.empty(), samples += one.samples.size();
     if (samples == 0)
-      return wrap("suspicious", images() ? "none" : "none; there are no images to look at, only sizes");
+      return wrap("suspicious", images() ? "none" : "none; there are no images, so only sizes are judged");
     std::string verdict = plural(samples, "finding");
     if (kinds > 1) verdict += fmt::format(" of {} kinds", kinds);
-    wrap("suspicious", verdict + (images() ? "" : "; there are no images to look at, only sizes"));
+    wrap("suspicious", verdict + (images() ? "" : "; there are no images, so only sizes are judged"));
     for (const Suspicion& one : d_.suspicions) {
       if (one.samples.empty()) continue;
       wrap("  " + one.name, fmt::format("{}: {}: {}", count_text(one.samples.size()), one.rule, one.why));
@@ -192,25 +194,26 @@ class Text {
     if (!d_.labels.has_labels()) return wrap("labels", "none: no field is a label");
     if (b.classes == 0) return wrap("labels", "none in field " + d_.labels.name());
     if (!b.known)
-      return wrap("labels", fmt::format("not judged: {} different values of {} in {} are no classes",
-                                        count_text(b.classes), d_.labels.name(), looked()));
+      return wrap("labels",
+                  fmt::format("not judged: {} different values of {} in {} are too many for classes",
+                              count_text(b.classes), d_.labels.name(), looked()));
     const std::string sizes = fmt::format(
         "{} of {}{}", b.classes == 1 ? "1 class" : count_text(b.classes) + " classes",
         b.ratio == 1 ? plural(b.largest.samples, "sample") + (b.classes == 1 ? "" : " each")
                      : fmt::format("{} to {} samples, median {:g}", count_text(b.smallest.samples),
                                    count_text(b.largest.samples), b.median),
-        b.ratio == 1 ? "" : fmt::format("; as varied as {:.1f} of equal size", b.effective_classes));
+        b.ratio == 1 ? "" : fmt::format("; same entropy as {:.1f} of equal size", b.effective_classes));
     const std::string skew = b.is_skewed()
                                  ? fmt::format("skewed: {} has {:.0f} times the samples of {}; ",
                                                class_of(b.largest.label), b.ratio, class_of(b.smallest.label))
                                  : "balanced: ";
     wrap("labels", skew + sizes);
-    classes("less than a tenth of the median: hardly learnt without sampling them more often", b.rare);
-    classes("more than ten times the median: a model that always says so scores well", b.large);
+    classes("less than a tenth of the median; hardly learnt unless sampled more often", b.rare);
+    classes("more than ten times the median; a model that always predicts it scores well", b.large);
     if (!b.empty.empty()) {
       std::vector<ClassCount> none;
       for (const std::string& label : b.empty) none.push_back({label, 0});
-      classes("named, and without a sample", none);
+      classes("named classes without samples", none);
     }
   }
 
@@ -219,7 +222,7 @@ class Text {
     const Slow& s = d_.slow;
     std::string usual = fmt::format("median {:.2f} ms to read", s.median_read_s * 1e3);
     if (images()) usual += fmt::format(", {:.2f} ms of CPU to decode", s.median_decode_s * 1e3);
-    if (s.shares_blocks) usual += "; samples are read together with others, so only decoding is judged";
+    if (s.shares_blocks) usual += "; samples are read in blocks, so only decoding is judged";
     if (s.samples.empty()) return wrap("slow", "none (" + usual + ")");
     wrap("slow", fmt::format("{}: more than {:g} times the median, each measured again ({})",
                              plural(s.samples.size(), "sample"), Slow::kFar, usual));
@@ -244,24 +247,25 @@ class Text {
   void figures_of(const Measured& m) const {
     const bool fits = m.data_bytes < static_cast<double>(m.machine.memory);
     wrap("  machine",
-         fmt::format("{}, {} of memory; the data are {}{} and {}", plural(m.machine.cores, "core"),
+         fmt::format("{}, {} of memory; the data takes {}{} and {}", plural(m.machine.cores, "core"),
                      size_text(static_cast<double>(m.machine.memory)), all() ? "" : "about ",
                      size_text(m.data_bytes),
-                     fits ? "fit in it: from the second epoch on nothing is read from the disk"
-                          : "do not fit in it: each epoch reads from the disk"));
+                     fits ? "fits: from the second epoch on nothing is read from the disk"
+                          : "does not fit: each epoch reads from the disk"));
     reading(m);
     if (m.limit != "unknown")
       wrap("  limit", fmt::format("{}: the cores can do {:.0f} samples/s, the disk {:.0f}",
-                                  m.limit == "cpu" ? "the processors" : "the disk, while data come from it",
+                                  m.limit == "cpu" ? "the CPU" : "the disk, while data comes from it",
                                   m.cpu_rate, m.disk_rate));
     if (m.pixels.images > 0)
-      wrap("  decoding",
-           fmt::format("{:.2f} ms of CPU an image, {:.2f} ms a random crop to {} pixels; reading {:.2f} ms: "
-                       "{:.0f} % of the work is decoding (measured on {})",
-                       m.pixels.whole * 1e3, m.pixels.crop * 1e3, m.pixels.crop_side,
-                       m.containers.as_they_lie_s * 1e3,
-                       100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
-                       plural(m.pixels.images, "image")));
+      wrap(
+          "  decoding",
+          fmt::format(
+              "{:.2f} ms of CPU per image, {:.2f} ms per random crop to {} pixels; reading {:.2f} ms: "
+              "{:.0f} % of the work is decoding (measured on {})",
+              m.pixels.whole * 1e3, m.pixels.crop * 1e3, m.pixels.crop_side, m.containers.as_they_lie_s * 1e3,
+              100 * m.pixels.crop / (m.pixels.crop + m.containers.as_they_lie_s),
+              plural(m.pixels.images, "image")));
     if (!m.skipped.empty()) wrap("  computing", "no advice: " + m.skipped);
   }
 
@@ -286,10 +290,10 @@ class Text {
     const Reading& r = m.reading;
     if (!r.disk && !r.memory) return wrap("  reading", "not measured: " + r.skipped);
     wrap("  reading",
-         fmt::format("{}, {}; in brackets, how many reads at once were fastest{}",
+         fmt::format("{}, {}; in brackets, the fastest number of concurrent reads{}",
                      plural(r.samples, "sample"), size_text(static_cast<double>(r.bytes)),
-                     r.on_same_disk ? "" : "; the one file lay on another disk, in " + r.folder));
-    fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as they lie", "one file, shuffled",
+                     r.on_same_disk ? "" : "; the one file was on another disk, in " + r.folder));
+    fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as stored", "one file, shuffled",
                "in order");
     rates("from the disk", r.disk);
     rates("from memory", r.memory);

@@ -32,12 +32,11 @@ Tensor lines_of(std::string_view text, DType dtype) {
 
 using NamedColumns = std::vector<std::pair<std::string, Tensor>>;
 
-// The columns of a file; one that holds a single column does not name it.
+// The columns of a file; a single column has no name.
 Result<NamedColumns> read_columns(const std::string& path, DType text) {
   const bool is_text = path.ends_with(".txt"), are_several = path.ends_with(".npz");
   if (!is_text && !are_several && !path.ends_with(".npy"))
-    return invalid(
-        "wants an array as numpy.save() writes it (.npy), several (.npz), or lines of text (.txt)");
+    return invalid("expected a .npy file (numpy.save), an .npz file (numpy.savez) or lines of text (.txt)");
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, file_store()->open(path));
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, ~uint64_t{0}, kLargestColumn));
   if (are_several) return read_npz({bytes->data(), bytes->size()});
@@ -51,7 +50,7 @@ Status add_column(Columns& columns, std::string field, Tensor column) {
   std::string& structure = columns.schema.structure;
   const size_t n = columns.columns.size();
   if (n > 0 && (field.empty() || structure == "0"))
-    return invalid("wants NAME/FIELD=FILE for each column of several");
+    return invalid("expected NAME/FIELD=FILE for each of several columns");
   if (std::ranges::find(columns.schema.names, field) != columns.schema.names.end())
     return invalid("field '" + field + "' is given twice");
   if (field.empty())
@@ -64,14 +63,14 @@ Status add_column(Columns& columns, std::string field, Tensor column) {
   return {};
 }
 
-std::string in_words(const std::vector<Slot>& slots) {
+std::string names_of(const std::vector<Slot>& slots) {
   std::string out;
   for (const Slot& slot : slots)
     if (slot.kind == Slot::data) out += (out.empty() ? "'" : ", '") + slot.name + "'";
-  return out.empty() ? "nothing" : out;
+  return out.empty() ? "it has no data slots" : "its data slots are " + out;
 }
 
-// A column of texts is bytes where the slot wants them.
+// Strings are read as bytes if the slot expects bytes.
 DType text_type(const Slot& slot, const std::string& field) {
   const auto wanted = described_schema(slot.described);
   if (!wanted.ok() || !*wanted) return DType::str;
@@ -99,12 +98,12 @@ Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view
   std::map<std::string, Columns> found;
   for (const std::string& one : bind) {
     const size_t sign = one.find('=');
-    if (sign == std::string::npos || sign == 0) refuse("--bind wants NAME=FILE, got '" + one + "'");
+    if (sign == std::string::npos || sign == 0) refuse("--bind: expected NAME=FILE, got '" + one + "'");
     const std::string name = one.substr(0, sign), slot = name.substr(0, name.find('/'));
     const auto wanted = std::ranges::find_if(
         slots, [&](const Slot& other) { return other.name == slot && other.kind == Slot::data; });
     if (wanted == slots.end())
-      refuse("--bind: the pipeline has no data in slot '" + slot + "'; it wants " + in_words(slots));
+      refuse("--bind: the pipeline has no data slot '" + slot + "'; " + names_of(slots));
     const std::string field = slot == name ? "" : name.substr(slot.size() + 1);
     HEADRACE_TRY(add_file(found[slot], *wanted, field, one.substr(sign + 1)).before("--bind " + one + ": "));
   }

@@ -1,4 +1,4 @@
-// --bind NAME=FILE: data that a saved pipeline names and does not hold.
+// --bind NAME=FILE: data for the slots of a saved pipeline.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace headrace::cli {
 
-// Sources of what "NAME=FILE" says, for the slots of a plan: an .npy file is an array, a .txt file a column
-// of texts, a line each, an .npz file several columns. "NAME/FIELD=FILE" is a column of several. Calls
-// refuse() for names that the plan has not.
+// Sources for the slots of a plan, from "NAME=FILE": an .npy file is an array, a .txt file a column of
+// strings, one per line, an .npz file several columns. "NAME/FIELD=FILE" is one of several columns. Calls
+// refuse() for names that the plan does not have.
 Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view plan);
 
 }  // namespace headrace::cli

@@ -152,7 +152,7 @@ std::optional<FeatureKind> FeatureSurvey::Seen::kind() const {
   return out;
 }
 
-// Null of what no operator takes as it is.
+// Null if no operator can parse it.
 Value FeatureSurvey::spec_of(const Seen& seen, bool in_lists) const {
   const auto kind = seen.kind();
   if (!kind) return {};
@@ -193,7 +193,7 @@ std::vector<FeatureSurvey::Row> FeatureSurvey::rows() const {
                                : seen.most == 1 ? dims("")
                                                 : dims(std::to_string(seen.most)));
       else
-        row.spec = "of several kinds";
+        row.spec = "mixed kinds";
       if (!seen.is_fixed()) row.note = fmt::format("{} to {} values", seen.least, seen.most);
       if (seen.images > 0) row.note = "an encoded image";
       if (seen.examples < looked_)

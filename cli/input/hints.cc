@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostHints = 3, kMostCandidates = 64;
-constexpr uint64_t kLargestList = 64 << 20;  // a list of all of ImageNet
+constexpr uint64_t kLargestList = 64 << 20;  // enough for a list of ImageNet
 
 std::string python_text(const std::string& text) { return Value(text).dump(); }
 
@@ -35,7 +35,7 @@ bool finds_its_images(const std::string& format, const std::string& list, const 
   return source.ok() && (*source)->size() > 0 && store.info((*source)->file(0)).ok();
 }
 
-// The call that reads the images by a list of them, or nothing. Its names may begin anywhere above the
+// The call that reads the images through this list, or "". Its names may be relative to any folder above the
 // images.
 std::string call_for_list(const std::string& format, const fs::path& list, const fs::path& images,
                           Store& store) {
@@ -69,7 +69,7 @@ std::string call_for_boxes(const fs::path& annotations, const fs::path& images, 
                      options.find("images")->dump(), options.find("annotations")->dump());
 }
 
-// What may hold labels: small files of text in the folder or beside it, folders of annotations beside it.
+// What may hold labels: text files in the folder or its parent, annotation folders in its parent.
 std::vector<fs::path> candidates(const fs::path& images) {
   std::vector<fs::path> out;
   for (const fs::path& folder : {images, images.parent_path()}) {
@@ -88,7 +88,7 @@ std::vector<fs::path> candidates(const fs::path& images) {
   return out;
 }
 
-// "labels.json looks like a JSON map …: call", or nothing.
+// "labels.json looks like a JSON map …: call", or "".
 std::string hint_for(const fs::path& candidate, const fs::path& images, Store& store) {
   std::error_code error;
   std::string what, call;
@@ -103,22 +103,22 @@ std::string hint_for(const fs::path& candidate, const fs::path& images, Store& s
   return fmt::format("{} looks like {}: {}", candidate.filename().string(), what, call);
 }
 
-// All images in one class: the classes may lie deeper than the path.
+// If all images are in one class, the class folders may be deeper than the path.
 std::string hint_of_one_class(const Source& source, const fs::path& images) {
   const Value metadata = source.metadata();
   const Value* classes = metadata.find("classes");
   if (!classes || !classes->list() || classes->list()->size() != 1 || !(*classes->list())[0].text())
     return "";
   const std::string folder = (images / *(*classes->list())[0].text()).string();
-  return fmt::format("all images lie in one class; if the classes are folders below it, give {}",
+  return fmt::format("all images are in one class; if the classes are folders below it, pass {}",
                      python_text(folder));
 }
 
 struct Messages {
-  std::string values, what;  // the option, and for people
+  std::string values, what;  // the option, and a description
 };
 
-// Values of an LMDB that are messages of a framework, read as bytes.
+// Set if the values of an LMDB were read as bytes but are messages of a framework.
 std::optional<Messages> messages_in(const Source& source, const std::string& path, Store& store) {
   if (source.size() == 0 || source.describe().find("values")) return std::nullopt;
   for (const Messages& one :
@@ -150,7 +150,7 @@ std::vector<std::string> hints_for(const Source& source, const std::string& path
   std::error_code error;
   fs::path images = fs::path(path).lexically_normal();
   if (!images.has_filename()) images = images.parent_path();  // "photos/"
-  // "." has no parent by its name.
+  // "." has no parent in its name.
   if (!images.has_parent_path() || images.filename() == "." || images.filename() == "..")
     images = fs::absolute(images, error).lexically_normal();
   if (!images.has_filename()) images = images.parent_path();
@@ -166,8 +166,7 @@ std::string hint_of_values(const Source& source, const std::string& path, Store&
                            const std::string& flag) {
   const auto found = is_lmdb(source) ? messages_in(source, path, store) : std::nullopt;
   if (!found) return "";
-  return fmt::format("the values look like {}: {} values={} reads what is in them", found->what, flag,
-                     found->values);
+  return fmt::format("the values look like {}: {} values={} parses them", found->what, flag, found->values);
 }
 
 }  // namespace headrace::cli

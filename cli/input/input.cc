@@ -15,13 +15,15 @@
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
+#include "headrace/graph/node.h"
 
 namespace headrace::cli {
 namespace {
 
 constexpr uint64_t kLargestPlan = 16 << 20;
 
-// A JSON map of labels is JSON too. A state looks like a plan, so that whoever opens it hears what it is.
+// A JSON map of labels is JSON too, so JSON alone is not enough. A state counts as a plan, so that opening it
+// fails with a message that says what it is.
 bool looks_like_plan(std::string_view text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   const size_t first = text.find_first_not_of(" \t\r\n");
@@ -29,7 +31,7 @@ bool looks_like_plan(std::string_view text) {
          ((has("\"headrace\"") && has("\"verb\"")) || (has("\"fingerprint\"") && has("\"version\"")));
 }
 
-// The plan's text, or nothing when the path is data.
+// The plan's text, or "" if the path is data.
 Result<std::string> plan_text(const InputArguments& arguments) {
   if (!arguments.format.empty() || !arguments.options.empty()) return std::string();
   auto info = file_store()->info(arguments.path);
@@ -48,7 +50,8 @@ Dataset training(const Dataset& data, const Schema& schema, int image) {
         for (size_t i = 0; i < schema.size(); ++i) {
           const Symbol field = sample[schema.names[i]];
           if (static_cast<int>(i) != image) {
-            // What has no fixed shape cannot be batched, and boxes would not fit the cropped image anyway.
+            // Fields without a fixed shape cannot be batched, and boxes would not fit the cropped image
+            // anyway.
             if (schema.specs[i].is_static()) out.emplace_back(schema.names[i], field);
             continue;
           }
@@ -71,14 +74,14 @@ const Source* first_source(const Node& node) {
   return nullptr;
 }
 
-// Of the commands that want data and were given what a run is described by.
+// The error of commands that need data and got a plan or a state.
 Status no_data(const std::string& path, std::string_view text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   if (has("\"verb\""))
-    return invalid("wants data, got the saved pipeline '" + path + "'; `headrace explain " + path +
-                   "` shows it, and run, bench and view take it");
-  return invalid("wants data, got '" + path +
-                 "', the state of an iteration; `headrace run --state` takes it");
+    return invalid("expected data, got the saved pipeline '" + path + "'; `headrace explain " + path +
+                   "` shows it; run, bench and view accept it");
+  return invalid("expected data, got '" + path +
+                 "', the saved state of an iteration; `headrace run --state` accepts it");
 }
 
 }  // namespace
@@ -87,7 +90,7 @@ Value options_value(const std::vector<std::string>& options) {
   Value out{Value::Object()};
   for (const std::string& option : options) {
     const size_t sign = option.find('=');
-    if (sign == std::string::npos || sign == 0) refuse("--option wants name=value, got '" + option + "'");
+    if (sign == std::string::npos || sign == 0) refuse("--option: expected NAME=VALUE, got '" + option + "'");
     const std::string text = option.substr(sign + 1);
     auto parsed = Value::parse(text);
     out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(text));
@@ -97,13 +100,12 @@ Value options_value(const std::vector<std::string>& options) {
 
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan) {
   command
-      .add_option(
-          "PATH", arguments.path,
-          plan ? "Data, or a saved pipeline" : "Data: a file, a folder or a pattern of files in quotes")
+      .add_option("PATH", arguments.path,
+                  plan ? "Data, or a saved pipeline" : "Data: a file, a folder or a glob pattern in quotes")
       ->required()
       ->option_text(" ");
   command
-      .add_option("--format", arguments.format, "Name of the format; recognised by content when not given")
+      .add_option("--format", arguments.format, "Name of the format; by default detected from the content")
       ->option_text("NAME")
       ->check([](const std::string& name) { return find_format(name) ? std::string() : no_format(name); });
   command
@@ -115,8 +117,8 @@ void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan
   command
       .add_option(
           "--bind", arguments.bind,
-          "Data that a saved pipeline names and does not hold: an .npy file, a .txt file of a text a "
-          "line, an .npz file of several columns; NAME/FIELD=FILE for one of several; may be repeated")
+          "Data for a slot of a saved pipeline: an .npy file, a .txt file with one string per line, or an "
+          ".npz file with several columns; NAME/FIELD=FILE for one of several columns; may be repeated")
       ->option_text("NAME=FILE")
       ->allow_extra_args(false);
 }
@@ -131,7 +133,7 @@ void add_count(CLI::App& command, const std::string& name, uint64_t& variable, c
 void add_workers(CLI::App& command, std::optional<size_t>& variable) {
   command
       .add_option("--workers", variable,
-                  "Threads that compute, 0 for none but the caller's; found out when not given")
+                  "Worker threads; by default chosen automatically; 0: all work in the main thread")
       ->option_text("N")
       ->check(CLI::Range(uint64_t{0}, kMostThreads));
 }
@@ -141,19 +143,20 @@ CLI::Validator more_than_zero() {
             double number = 0;
             const bool is_number =
                 CLI::detail::lexical_cast(text, number) && number > 0 && std::isfinite(number);
-            return is_number ? std::string() : "wants more than 0, got " + text;
+            return is_number ? std::string() : "must be more than 0, got " + text;
           },
           "POSITIVE"};
 }
 
 void add_settings(CLI::App& command, LoaderOptions& options) {
   add_workers(command, options.workers);
-  add_count(command, "--io", options.io, "Reads in flight; found out when not given", kMostThreads);
-  add_count(command, "--ready", options.ready, "Batches under way or ready; found out when not given");
+  add_count(command, "--io", options.io, "Concurrent reads; by default chosen automatically", kMostThreads);
+  add_count(command, "--ready", options.ready,
+            "Batches in progress or ready; by default chosen automatically");
   command
       .add_option_function<std::string>(
           "--tuning", [&options](const std::string& how) { options.tuned = how == "auto"; },
-          "locked: what is not given stays as a run begins with it")
+          "locked: keep the initial values of settings that are not given")
       ->option_text("auto|locked")
       ->check(CLI::IsMember({"auto", "locked"}));
   add_memory_budget(command, options);
@@ -168,7 +171,7 @@ void add_memory_budget(CLI::App& command, LoaderOptions& options) {
             if (!bytes.ok()) refuse("--memory-budget: " + std::string(bytes.status().text()));
             options.memory_budget = *bytes;
           },
-          "Memory that the pipeline may take, such as 512MB; a quarter of what there is when not given")
+          "Memory that the pipeline may use, such as 512MB; by default a quarter of the usable memory")
       ->option_text("SIZE");
 }
 
@@ -176,7 +179,8 @@ void add_cache(CLI::App& command, std::string& variable) {
   command
       .add_option(
           "--cache", variable,
-          "Keep elements where that pays, in memory or in the user's cache folder; the batches are the same")
+          "Cache elements where that pays off, in memory or in the user's cache folder; the batches are the "
+          "same")
       ->option_text("auto")
       ->check(CLI::IsMember({"auto"}));
 }
@@ -186,7 +190,7 @@ Result<SourcePtr> open_data(const InputArguments& arguments) {
     return no_data(arguments.path, *text);
   const Value options = options_value(arguments.options);
   auto opened = open_source(*file_store(), arguments.path, arguments.format, options);
-  // What opens without the options was given wrong ones: a mistake of the command line and not of the data.
+  // If it opens without the options, the options are wrong: a usage error, not a problem with the data.
   if (!arguments.options.empty() && opened.status().code() == Code::invalid &&
       open_source(*file_store(), arguments.path, arguments.format).ok())
     refuse(std::string(opened.status().text()));
@@ -207,19 +211,19 @@ Result<SourcePtr> open_data_or_image(const InputArguments& arguments) {
 
 namespace {
 
-// Whether a field is one of images by its name alone: "image", "image/bytes", "jpg", "0.png".
+// Whether the name alone suggests images: "image", "image/bytes", "jpg", "0.png".
 bool is_named_image(std::string_view name) {
   return name == "image" || name == "image/bytes" || has_image_ending("." + std::string(name));
 }
 
 }  // namespace
 
-// Of the first samples, and of some from all over: where they are broken, or hold nothing that is known, its
-// name says what a field is.
+// Looks at the first samples, and at some spread over all. If they are broken or have no known images, the
+// field's name decides.
 int find_image_field(const SourcePtr& source, Store& store) {
   constexpr uint64_t kLooks = 16;
   const Schema& schema = source->schema();
-  std::vector<int> fields;  // that may be one: others are not for this to read
+  std::vector<int> fields;  // candidates: no others are read
   for (size_t f = 0; f < schema.size(); ++f)
     if (schema.specs[f].dtype == DType::bytes) fields.push_back(static_cast<int>(f));
   const uint64_t size = source->size(), looks = fields.empty() ? 0 : std::min(size, 2 * kLooks);
@@ -249,7 +253,7 @@ Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch) {
     HEADRACE_TRY(plan->dataset.node().status());
     return Opened{*plan, arguments.path};
   }
-  if (!arguments.bind.empty()) refuse("--bind is for saved pipelines, and '" + arguments.path + "' is data");
+  if (!arguments.bind.empty()) refuse("--bind is for saved pipelines, but '" + arguments.path + "' is data");
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments));
   const Schema& schema = source->schema();
   const int image = find_image_field(source, *file_store());

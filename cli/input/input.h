@@ -1,4 +1,4 @@
-// What a subcommand is pointed at: data in some format, or a saved pipeline.
+// The input of a subcommand: data in some format, or a saved pipeline.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,26 +18,26 @@ namespace headrace::cli {
 struct InputArguments {
   std::string path, format;
   std::vector<std::string> options;  // "name=value"
-  std::vector<std::string> bind;     // "name=file", of a saved pipeline
+  std::vector<std::string> bind;     // "name=file", for a saved pipeline
 };
-// "name=value" each: JSON behind the sign, "classes=[\"cat\"]", else a text, "root=images".
+// Each is "name=value"; the value is JSON, "classes=[\"cat\"]", else a string, "root=images".
 Value options_value(const std::vector<std::string>& options);
-// `plan`: PATH may be a saved pipeline too.
+// `plan`: whether PATH may also be a saved pipeline.
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan);
 
-// Of nodes that the command line builds itself: a line of its own code says nothing to the user.
+// For nodes that the command line builds itself: its own source lines mean nothing to the user.
 inline const Line kNoLine;
 
 inline constexpr uint64_t kMostThreads = 4096;  // as in options(workers=…)
-// An option that wants a number of at least 1; 0 in `variable` stands for "not given" and is no default to be
-// shown.
+// An option that takes a number of at least 1. 0 in `variable` means "not given" and is not shown as a
+// default.
 void add_count(CLI::App& command, const std::string& name, uint64_t& variable, const std::string& doc,
                uint64_t most = uint64_t{1} << 62);
-// --workers, of a loader.
+// --workers of a loader.
 void add_workers(CLI::App& command, std::optional<size_t>& variable);
 
-// A check of an option that wants a number above 0. CLI::PositiveNumber complains with the least and the
-// greatest double there are, in 309 digits.
+// Checks that an option's number is more than 0. CLI::PositiveNumber would print the smallest and the largest
+// double, with 309 digits.
 CLI::Validator more_than_zero();
 
 // --workers, --io, --ready, --tuning and --memory-budget.
@@ -53,22 +53,22 @@ Result<SourcePtr> open_data(const InputArguments& arguments);
 // The same, or one image by itself.
 Result<SourcePtr> open_data_or_image(const InputArguments& arguments);
 
-// A field of encoded images, or -1: of type bytes, and an image in the first samples that can be read.
+// A field of encoded images, or -1: of type bytes, with an image in the first samples that can be read.
 int find_image_field(const SourcePtr& source, Store& store);
 
-// A saved pipeline, or over data the training pipeline: shuffle, decode, random_resized_crop 224,
-// random_flip, normalize, batch. Broken samples are replaced and counted. Data without images is shuffled and
-// batched as it is.
+// A saved pipeline, or the training pipeline over data: shuffle, decode, random_resized_crop 224,
+// random_flip, normalize, batch. Broken samples are replaced and counted. Data without images is only
+// shuffled and batched.
 struct Opened {
   LoadedPlan plan;
   std::string title;  // "pipeline.json", or "the ResNet-50 training pipeline over imagenet/train"
 };
 Result<Opened> open_pipeline(const InputArguments& arguments, uint64_t batch);
 
-// The text of a saved pipeline that has slots to which nothing is bound; "" of what can be opened.
+// The text of a saved pipeline with unbound slots; "" if it can be opened.
 Result<std::string> unbound_plan(const InputArguments& arguments);
 
-// The names of the classes that the first read knows; empty when it has none.
+// The class names of the first read; empty if it has none.
 std::vector<std::string> class_names(const Node& plan);
 std::vector<std::string> class_names(const Source& source);
 

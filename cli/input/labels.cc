@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"label", "labels", "class", "cls"};
 constexpr std::array<std::string_view, 5> kFeatures{"image/class/label", "label", "labels", "class", "cls"};
-constexpr int64_t kMostValues = 64;   // of a sample: more are a map or a sequence, and no classes
-constexpr size_t kLongestName = 256;  // in bytes: a longer text names no class
+constexpr int64_t kMostValues = 64;   // per sample: more are a map or a sequence, not classes
+constexpr size_t kLongestName = 256;  // in bytes: a longer string is not a class name
 constexpr size_t kMostClasses = size_t{1} << 20;
 
 template <class T> std::string number_text(T value) {
@@ -85,7 +85,7 @@ LabelReader::LabelReader(const SampleReader& reader) {
     field_ = field_called(schema, [](const TensorSpec& spec) { return spec.shape.rank() <= 1; });
   if (field_ >= 0) field_name_ = schema.names[static_cast<size_t>(field_)];
   if (field_ >= 0 || reader.example_field() < 0) return;
-  constexpr uint64_t kLooks = 16;  // enough to pass over some broken records
+  constexpr uint64_t kLooks = 16;  // enough to skip some broken records
   for (uint64_t i = 0; i < std::min(reader.source().size(), kLooks) && feature_.empty(); ++i) {
     const auto fields = reader.read(i);
     if (!fields.ok()) continue;

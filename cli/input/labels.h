@@ -1,5 +1,5 @@
-// Which field of a data set is its label, and what a sample's label says, as text. For `inspect` and
-// `doctor`. Const methods may be called from several threads.
+// Which field of a data set is its label, and the label of a sample, as text. For `inspect` and `doctor`.
+// Const methods may be called from several threads.
 #pragma once
 #include <map>
 #include <mutex>
@@ -12,20 +12,20 @@
 
 namespace headrace::cli {
 
-// A field of whole numbers that is called like a label; -1 when there is none.
+// An integer field with a name for labels; -1 if there is none.
 int find_label(const Schema& schema);
 
-// The label of samples, wherever it stands: a field of numbers or text, or a feature of the tf.train.Example
-// in one.
+// The label of samples, wherever it is stored: a field of numbers or text, or a feature of a tf.train.Example
+// in a field.
 class LabelReader {
  public:
   explicit LabelReader(const SampleReader& reader);
 
   bool has_labels() const { return field_ >= 0; }
-  int field() const { return feature_.empty() ? field_ : -1; }  // -1: none has the label and nothing else
-  // "label", or "image/class/label of record"; empty when there are none.
+  int field() const { return feature_.empty() ? field_ : -1; }  // -1: no field holds only the label
+  // "label", or "image/class/label of record"; empty if there are no labels.
   std::string name() const;
-  // "3" or "cat", one text a value. Nothing where this sample has none.
+  // "3" or "cat", one string per value. Nothing if this sample has no label.
   std::optional<std::vector<std::string>> of(const std::vector<Tensor>& fields) const;
 
  private:
@@ -33,16 +33,16 @@ class LabelReader {
   std::string field_name_, feature_;
 };
 
-// Counts labels. Its methods may be called from several threads while nobody holds what counts() gave.
+// Counts labels. Methods may be called from several threads, but not while the result of counts() is in use.
 class LabelCounts {
  public:
-  // The values of one sample. Answers a hash of them all, never 0.
+  // Adds the values of one sample. Returns a hash of them all, never 0.
   uint64_t add(const std::vector<std::string>& values);
 
-  const std::map<std::string, uint64_t>& counts() const { return counts_; }  // value -> how many
-  // More different values than classes can be: from then on no new ones were counted.
+  const std::map<std::string, uint64_t>& counts() const { return counts_; }  // value -> count
+  // There are too many different values for classes; new ones are no longer counted.
   bool too_many() const { return too_many_; }
-  // What add() hashed, "3" or "3, 5"; "" when there were too many.
+  // What add() hashed, "3" or "3, 5"; "" if there were too many.
   std::string text(uint64_t hash) const;
 
  private:

@@ -23,7 +23,7 @@ std::string left_out_text(const Source& source) {
   const Value* left_out = metadata.find("left_out");
   if (!left_out) return {};
   const auto files = static_cast<uint64_t>(*left_out->find("files")->integer());
-  std::string out = plural(files, "file") + ": endings " + endings_text(*left_out->find("endings"));
+  std::string out = plural(files, "file") + ": extensions " + endings_text(*left_out->find("endings"));
   if (const Value* folders = left_out->find("folders"))
     out += "; no image in the " + named("folder", *folders->list());
   return out;
@@ -33,9 +33,8 @@ std::string left_out_columns_text(const Source& source) {
   const Value metadata = source.metadata();
   const Value* columns = metadata.find("left_out_columns");
   if (!columns || !columns->list() || columns->list()->empty()) return {};
-  return named("column", *columns->list()) + (columns->list()->size() == 1
-                                                  ? ", which is of a type that is not read"
-                                                  : ", which are of types that are not read");
+  return named("column", *columns->list()) +
+         (columns->list()->size() == 1 ? ", whose type is not supported" : ", whose types are not supported");
 }
 
 Value types_in(const Source& source) {
@@ -52,7 +51,7 @@ Value::List problems_of(const Source& source) {
 
 std::string problems_text(const Value::List& problems) {
   return plural(problems.size(), "name") + " that could not be read or " +
-         (problems.size() == 1 ? "is no file" : "are no files");
+         (problems.size() == 1 ? "is not a file" : "are not files");
 }
 
 }  // namespace headrace::cli

@@ -1,4 +1,4 @@
-// .npz files: the arrays that numpy.savez() and savez_compressed() put into one file.
+// .npz files: several arrays in one file, as written by numpy.savez() and savez_compressed().
 #pragma once
 #include <span>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headrace::cli {
 
-// An array as numpy.save() writes it. `file`: all of it.
+// An array as written by numpy.save(). `file`: the whole file.
 Result<Tensor> read_npy(std::span<const std::byte> file);
 
 // Names without ".npy", in the order of the file.

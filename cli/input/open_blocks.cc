@@ -3,7 +3,7 @@
 namespace headrace::cli {
 
 std::shared_ptr<OpenBlocks::Slot> OpenBlocks::slot_of(uint64_t block) {
-  constexpr size_t kMostForgotten = 256;  // that nobody holds any more
+  constexpr size_t kMostForgotten = 256;  // expired entries
   const std::lock_guard lock(mutex_);
   if (slots_.size() > kMostForgotten)
     std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });

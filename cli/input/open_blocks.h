@@ -1,5 +1,5 @@
-// Samples by their index, of whose blocks each is opened once while somebody holds it: neighbours may lie in
-// one that is inflated as a whole, and be asked for by several threads. Any thread may call it.
+// Samples by index. Each block is opened once and shared while a thread holds it: neighbouring samples may be
+// in one block that is decompressed as a whole, and several threads may ask for them. Any thread may call it.
 #pragma once
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ class OpenBlocks {
     BlockPtr opened;
     Status failed;
   };
-  // What a thread has asked for last: it stays open until the next one, which lets go of it first.
+  // The last block of a thread: it stays open until the thread asks for another one.
   struct Held {
     uint64_t block = 0;
     std::shared_ptr<Slot> slot;
@@ -29,7 +29,7 @@ class OpenBlocks {
  private:
   std::shared_ptr<Slot> slot_of(uint64_t block);
 
-  std::mutex mutex_;                               // guards
+  std::mutex mutex_;                               // guards slots_
   std::map<uint64_t, std::weak_ptr<Slot>> slots_;  // by block
 };
 

@@ -31,9 +31,9 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
   const size_t row = static_cast<size_t>(header.width) * 3;
   const auto out = scratch_.take<uint8_t>(row * static_cast<size_t>(header.height));
   if (out.empty())
-    return {Code::exhausted, "wants " + std::to_string(row * static_cast<size_t>(header.height)) +
-                                 " bytes for its pixels, " + std::to_string(pool_->ledger().budget) +
-                                 " are there for all threads"};
+    return {Code::exhausted, "the pixels need " + std::to_string(row * static_cast<size_t>(header.height)) +
+                                 " bytes; all threads together may use " +
+                                 std::to_string(pool_->ledger().budget)};
   const Status status = decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_);
   const std::string_view decoder = take_decoded_by();
   if (status.ok()) ++decoders_[decoder], rgb_ = out;
@@ -46,9 +46,9 @@ SampleReader::SampleReader(SourcePtr source)
   find_kinds_of_images();
 }
 
-// A database of text recognition has images, their labels and how many there are, each under keys of a kind.
+// Databases for text recognition hold images, labels and a count, each under its own kind of key.
 void SampleReader::find_kinds_of_images() {
-  constexpr uint64_t kLooks = 64, kMostKinds = 8;  // names of files are all kinds of their own
+  constexpr uint64_t kLooks = 64, kMostKinds = 8;  // file names as keys would each be a kind
   const Value description = source_->describe();
   const auto format = description.get_text("format");
   if (image_ < 0 || !format.ok() || *format != "lmdb" || description.find("values")) return;
@@ -66,7 +66,7 @@ void SampleReader::find_kinds_of_images() {
 }
 
 void SampleReader::find_examples() {
-  constexpr uint64_t kLooks = 16;  // enough to pass over some broken records
+  constexpr uint64_t kLooks = 16;  // enough to skip some broken records
   OpenBlocks::Held held;
   for (uint64_t i = 0; i < std::min(source_->size(), kLooks) && image_feature_.empty(); ++i) {
     const auto fields = blocks_->read(*source_, i, *store_, held);

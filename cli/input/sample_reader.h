@@ -1,6 +1,6 @@
-// One sample, read and taken apart for people: its fields, its encoded images, and if it is broken why. For
-// `inspect`, `verify` and `doctor`. Const methods may be called from several threads; Pixels belong to one
-// each.
+// Reads and checks single samples: their fields, their encoded images, and why they are broken. For
+// `inspect`, `verify` and `doctor`. Const methods may be called from several threads; each thread needs its
+// own Pixels.
 #pragma once
 #include <map>
 #include <memory>
@@ -17,16 +17,16 @@
 
 namespace headrace::cli {
 
-double thread_cpu_s();  // that the calling thread has used: what other programs do does not show in it
+double thread_cpu_s();  // CPU time of the calling thread: not affected by other programs
 
-// Memory of one thread that decodes; all of them share a budget.
+// Memory for decoding in one thread; all threads share a budget.
 class Pixels {
  public:
   explicit Pixels(std::shared_ptr<Pool> pool) : pool_(std::move(pool)), scratch_(pool_.get()) {}
   Status decode(std::span<const std::byte> bytes, const ImageHeader& header);
-  // What was decoded last, (height, width, 3) in RGB; valid until the next one.
+  // The last decoded image, (height, width, 3) in RGB; valid until the next decode().
   std::span<const uint8_t> rgb() const { return rgb_; }
-  // How many images each decoder has taken.
+  // How many images each decoder has decoded.
   const std::map<std::string_view, uint64_t>& decoders() const { return decoders_; }
 
  private:
@@ -36,12 +36,12 @@ class Pixels {
   Scratch scratch_;
 };
 
-// A sample that was read and decoded, and what that took.
+// A sample that was read and decoded, and the time that took.
 struct CheckedSample {
-  std::vector<Tensor> fields;                       // none where it could not be read
-  std::optional<std::span<const std::byte>> image;  // encoded, of one of the fields
-  ImageHeader header;                               // of it
-  double read_s = 0;                                // by the clock
+  std::vector<Tensor> fields;                       // empty if it could not be read
+  std::optional<std::span<const std::byte>> image;  // encoded, in one of the fields
+  ImageHeader header;                               // of the image
+  double read_s = 0;                                // wall-clock time
   double decode_cpu_s = 0;                          // of this thread, header included
 };
 
@@ -55,12 +55,12 @@ class SampleReader {
   int list_field() const { return list_; }        // -1: no field is an ExampleListWithContext
   // Whether samples have encoded images: a field, or a feature of the Example in one.
   bool has_images() const { return image_ >= 0 || !image_feature_.empty(); }
-  // Of these fields. Nothing when this Example has no such feature, or a database holds something else under
-  // keys of this kind. REQUIRES: has_images().
+  // The image in these fields. Nothing if this Example has no such feature, or the database stores something
+  // else under this kind of key. REQUIRES: has_images().
   std::optional<std::span<const std::byte>> image(const std::vector<Tensor>& fields) const;
   Result<std::vector<Tensor>> read(uint64_t index) const;
-  // Read it, and decode its image in full where it has one; other fields are as good as their format's own
-  // checks. `out` holds what there was before it failed.
+  // Read a sample, and decode its image in full if it has one; other fields are only checked by their format.
+  // `out` holds what was read before a failure.
   Status check(uint64_t index, Pixels& pixels, CheckedSample& out) const;
   std::string file(uint64_t index) const { return source_->where(index); }
 
@@ -72,7 +72,7 @@ class SampleReader {
   std::shared_ptr<Store> store_;
   std::shared_ptr<OpenBlocks> blocks_ = std::make_shared<OpenBlocks>();
   int image_, example_ = -1, list_ = -1;
-  std::set<std::string> kinds_of_images_;  // of the keys of a database; empty: all are of one kind
+  std::set<std::string> kinds_of_images_;  // kinds of database keys; empty: all keys are of one kind
   std::string image_feature_;
 };
 

@@ -21,7 +21,7 @@ void find_slots(const Value& value, std::vector<Slot>& out) {
   const bool is_slot = name && name->text();
   if (is_slot && std::ranges::find(out, *name->text(), &Slot::name) == out.end())
     out.push_back({*name->text(), kind_of(value), value});
-  // Inputs come first, as they run.
+  // Inputs first, in the order of execution.
   const auto is_below = [](std::string_view key) { return key == "input" || key == "inputs"; };
   for (const bool below : {true, false})
     for (const auto& [key, item] : *value.object())
@@ -51,7 +51,7 @@ std::vector<Slot> slots_of(std::string_view plan) {
 std::string wants_text(const Slot& slot) {
   if (slot.kind == Slot::function) return "a Python function";
   const auto wanted = described_schema(slot.described);
-  const std::string fields = wanted.ok() && *wanted ? fields_text(**wanted) + " a row" : "columns";
+  const std::string fields = wanted.ok() && *wanted ? fields_text(**wanted) + " per row" : "columns";
   if (slot.kind == Slot::generator) return "an iterable in Python: " + fields;
   return slot.kind == Slot::python_data ? "items in Python: " + fields : fields;
 }

@@ -1,4 +1,5 @@
-// The slots of a saved pipeline: what it names and does not hold. From its text alone, nothing is opened.
+// The slots of a saved pipeline: data and functions that it needs but does not contain. From its text alone;
+// nothing is opened.
 #pragma once
 #include <string>
 #include <string_view>
@@ -12,14 +13,14 @@ struct Slot {
   enum Kind : uint8_t { data, python_data, generator, function };
   std::string name;
   Kind kind = data;
-  Value described;  // what the plan says of it
+  Value described;  // as described in the plan
 };
 
-// Each once, in the order of the plan; none when it is no JSON.
+// Each slot once, in the order of the plan; none if it is not JSON.
 std::vector<Slot> slots_of(std::string_view plan);
 
-std::string wants_text(const Slot& slot);       // "qty: i64 (), price: f64 () a row"
-std::string bind_text(const Slot& slot);        // how to give it
-std::string steps_text(std::string_view plan);  // the verbs, one a line, as explain has them
+std::string wants_text(const Slot& slot);       // what it expects: "qty: int64 (), price: float64 () per row"
+std::string bind_text(const Slot& slot);        // how to bind it
+std::string steps_text(std::string_view plan);  // the verbs, one per line, as in explain()
 
 }  // namespace headrace::cli

@@ -13,8 +13,8 @@
 namespace headrace::cli {
 namespace {
 
-// The reason without what differs from file to file: "… 17 extraneous bytes …" as "… # extraneous bytes …",
-// "wants i64, got 'x'" as "wants i64, got …", and without the first bytes of what is no image.
+// The reason without what differs between files: "… 17 extraneous bytes …" becomes "… # extraneous bytes …",
+// "expected int64, got 'x'" becomes "expected int64, got …", and the first bytes of a non-image are dropped.
 std::string reason_class(std::string_view reason) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
@@ -42,7 +42,7 @@ std::string reason_class(std::string_view reason) {
 
 struct Alike {
   std::string reason;
-  std::vector<const Broken*> all;  // in their order
+  std::vector<const Broken*> all;  // in their original order
 };
 
 // By reason, the most frequent first.

@@ -24,7 +24,7 @@ std::string OnErrorCounts::text() const {
   std::string out;
   for (const auto& [count, done] : {std::pair{skipped, " skipped"}, std::pair{replaced, " replaced"}}) {
     if (count == 0) continue;
-    out += out.empty() ? plural(count, "broken one") : ", " + count_text(count);
+    out += out.empty() ? plural(count, "broken sample") : ", " + count_text(count);
     out += done;
   }
   return out;

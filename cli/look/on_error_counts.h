@@ -1,4 +1,4 @@
-// How many samples on_error() left out or gave another's place, for the summaries of `run` and `view`.
+// How many broken samples on_error() skipped or replaced, for the summaries of `run` and `view`.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,10 +10,10 @@ namespace headrace::cli {
 struct OnErrorCounts {
   uint64_t skipped = 0, replaced = 0;
 
-  // Of a loader's report(), which counts over all its iterations, with samples that were only read ahead.
+  // From a loader's report(), which counts all its iterations, including samples that were only read ahead.
   static OnErrorCounts from_report(const Value& report);
   OnErrorCounts since(const OnErrorCounts& earlier) const;
-  std::string text() const;  // "2 broken ones skipped, 1 replaced"; "" when there were none
+  std::string text() const;  // "2 broken samples skipped, 1 replaced"; "" if there were none
 };
 
 }  // namespace headrace::cli

@@ -32,7 +32,7 @@ void add_labels(const Tensor& labels, Survey& out) {
   for (int64_t i = 0; i < view.shape.count(); ++i) ++out.labels[view.as<int64_t>()[i]];
 }
 
-// One sample into the survey; the Status says what is wrong with it. `mutex` guards `out`.
+// Add one sample to the survey; the Status is why it is broken. `mutex` guards `out`.
 Status look(const SampleReader& reader, uint64_t index, std::mutex& mutex, Survey& out) {
   HEADRACE_ASSIGN(const std::vector<Tensor> fields, reader.read(index));
   size_t num_bytes = 0;
@@ -64,7 +64,7 @@ Survey survey(const SampleReader& reader, uint64_t count, size_t workers) {
   std::atomic<uint64_t> done{0};
   Progress progress("looking", out.looked);
   parallel_for(out.looked, workers, [&](size_t worker, uint64_t i) {
-    // In doubles: i * size may not fit 64 bits, and an exact spread is not needed when it would not.
+    // In doubles: i * size may not fit in 64 bits, and then the spread need not be exact.
     const auto index = out.looked == out.size
                            ? i
                            : static_cast<uint64_t>(static_cast<double>(i) * static_cast<double>(out.size) /

@@ -1,4 +1,4 @@
-// What `inspect` finds out about data: counts and distributions over samples spread evenly over all of them.
+// The statistics of `inspect`: counts and distributions over evenly spread samples.
 #pragma once
 #include <map>
 #include <string>
@@ -11,21 +11,21 @@
 namespace headrace::cli {
 
 struct Survey {
-  uint64_t size = 0;    // samples there are
+  uint64_t size = 0;    // samples in the data
   uint64_t looked = 0;  // samples looked at
-  std::vector<uint64_t>
-      bytes;  // encoded size of each good sample's image field, sorted; or of all its fields
+  // Encoded size of each good sample's image, or of all its fields; sorted.
+  std::vector<uint64_t> bytes;
   std::vector<int64_t> heights, widths;                        // of the images, sorted
-  std::map<std::pair<int64_t, int64_t>, uint64_t> dimensions;  // (height, width) -> how many
-  std::map<std::string, uint64_t> kinds;                       // "JPEG, 3 channels" -> how many
+  std::map<std::pair<int64_t, int64_t>, uint64_t> dimensions;  // (height, width) -> count
+  std::map<std::string, uint64_t> kinds;                       // "JPEG colour" -> count
   uint64_t turned = 0;  // images with an EXIF orientation other than upright
   int label_field = -1;
-  std::map<int64_t, uint64_t> labels;  // label -> how many
+  std::map<int64_t, uint64_t> labels;  // label -> count
   FeatureSurvey features;              // of the tf.train.Examples in a field
   std::vector<Broken> broken;          // in order of index
 };
 
-// Look at `count` samples, headers only. `progress` on stderr when it is a terminal.
+// Look at `count` samples, headers only. Shows progress on stderr if it is a terminal.
 Survey survey(const SampleReader& reader, uint64_t count, size_t workers);
 
 }  // namespace headrace::cli

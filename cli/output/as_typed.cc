@@ -20,7 +20,7 @@ template <class Registry> bool has_option(const Registry& registry, std::string_
   });
 }
 
-// Before "name="; "" where it is no option, or may be one of what is read and of what is written.
+// The flag for option `name`; "" if it is not an option, or may be one of both source and target.
 std::string_view flag_of(std::string_view name, bool converts) {
   const bool reads = has_option(formats(), name);
   if (!converts) return reads ? "--option " : "";
@@ -40,7 +40,7 @@ bool takes_list(std::string_view name) {
   return option && option->type.find("Sequence[str]") != std::string::npos;
 }
 
-// Up to the bracket that closes the first one; 0 where none does.
+// Length up to the bracket that closes the first one; 0 if there is none.
 size_t bracketed(std::string_view text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -50,8 +50,7 @@ size_t bracketed(std::string_view text) {
   return 0;
 }
 
-// The value at the front of `rest`, as a shell takes it; "" where none is given. Nothing: not as Python has
-// it.
+// Take the value at the start of `rest`, in shell syntax; "" if there is none. Nothing: not a Python value.
 std::optional<std::string> take_value(std::string_view& rest) {
   const auto take = [&](size_t length) { return std::exchange(rest, rest.substr(length)).substr(0, length); };
   if (rest.empty() || std::string_view(" ,;:)").find(rest[0]) != std::string_view::npos) return "";
@@ -67,9 +66,9 @@ std::optional<std::string> take_value(std::string_view& rest) {
   return std::nullopt;
 }
 
-// What is to be said when a text was given for a list: "; --option columns='["label"]'", else "".
+// The hint if a string was given for a list: "; --option columns='["label"]'", else "".
 std::string list_of_one(std::string_view text, bool converts) {
-  constexpr std::string_view kWanted = " wants a list of str, got \"";
+  constexpr std::string_view kWanted = ": expected a list of str, got \"";
   const size_t at = text.find(kWanted);
   if (at == std::string_view::npos) return "";
   const std::string_view before = text.substr(0, at);
@@ -82,7 +81,7 @@ std::string list_of_one(std::string_view text, bool converts) {
   return "; " + std::string(flag) + std::string(name) + "='[" + std::string(got.substr(0, end + 1)) + "]'";
 }
 
-// What stands in '…' at the front, which is the user's: a path, a name.
+// A quoted '…' at the start, which is the user's: a path, a name.
 std::string_view quoted(std::string_view text) {
   const size_t end = text.starts_with('\'') ? text.find('\'', 1) : std::string_view::npos;
   return end == std::string_view::npos ? "" : text.substr(0, end + 1);
@@ -91,7 +90,7 @@ std::string_view quoted(std::string_view text) {
 }  // namespace
 
 std::string as_typed(std::string_view text, bool converts) {
-  // What is read has failed where "read: " says so, else what is written.
+  // "read: " means that reading the source failed, else writing the target.
   const std::string_view format_flag =
       converts && text.starts_with("read: ") ? "--source-format" : "--format";
   const std::string one = list_of_one(text, converts);
@@ -99,7 +98,7 @@ std::string as_typed(std::string_view text, bool converts) {
   while (!text.empty()) {
     const size_t length = static_cast<size_t>(std::ranges::find_if_not(text, is_of_name) - text.begin());
     const std::string_view name = text.substr(0, length);
-    // Behind a comma it is an argument of a call.
+    // After a comma it is an argument of a call.
     const bool begins = out.empty() || (out.ends_with(' ') && !out.ends_with(", "));
     if (begins && length > 0 && text.substr(length).starts_with('=')) {
       const bool is_format = name == "format";

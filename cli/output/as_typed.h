@@ -1,14 +1,14 @@
-// Options that a message spells as Python does, as the command line takes them.
+// Options in messages, rewritten from Python syntax to command line syntax.
 #pragma once
 #include <string>
 #include <string_view>
 
 namespace headrace::cli {
 
-// nulls="zero" of a format becomes --option nulls=zero, fields=[…] --option fields='["…"]', and format=
-// becomes --format; for `convert`, which has two formats, --source-option nulls=zero where it is one of what
-// is read. What both may have is left as it is. Where a text was given for a list, the list of that text is
-// shown.
+// nulls="zero" of a format becomes --option nulls=zero, fields=[…] becomes --option fields='["…"]', and
+// format= becomes --format; for `convert`, which has two formats, options of the source become
+// --source-option nulls=zero. Options that both formats may have are unchanged. If a string was given for a
+// list, the list with that string is appended.
 std::string as_typed(std::string_view text, bool converts = false);
 
 }  // namespace headrace::cli

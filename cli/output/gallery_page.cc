@@ -14,7 +14,7 @@ constexpr std::string_view kHead =
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width\">\n<link rel=\"icon\" href=\"data:,\">\n";
 
-// Columns as wide as the pictures; on a phone two beside one another.
+// Columns as wide as the pictures; two columns on a phone.
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --back: #ffffff; --ink: #1d2430; --soft: #5c6675; }
 @media (prefers-color-scheme: dark) { :root { --back: #14181f; --ink: #e6eaf0; --soft: #9aa6b6; } }
@@ -33,7 +33,7 @@ small { display: block; font-size: 12px; color: var(--soft); text-wrap: balance;
 
 constexpr int64_t kLeastColumn = 120;  // in pixels: narrower ones have no room for captions
 
-// A long path may go on in the next line behind what divides it.
+// Allow line breaks in a long path after its separators.
 std::string breakable(std::string_view path) {
   std::string out;
   size_t begin = 0;

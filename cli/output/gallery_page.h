@@ -1,4 +1,4 @@
-// A page of pictures with captions, in one HTML file that needs no other.
+// A page of pictures with captions, as a single self-contained HTML file.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@ namespace headrace::cli {
 
 struct Tile {
   Picture picture;
-  std::string caption, place;  // what it is, and where it lies; either may be empty
+  std::string caption, place;  // what it is, and where it is stored; either may be empty
 };
 
 Result<std::string> gallery_page(const std::string& title, const std::vector<Tile>& tiles);

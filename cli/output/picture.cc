@@ -15,7 +15,7 @@ constexpr uint8_t kPaper = 235;
 
 bool is_channels(int64_t dim) { return dim == 1 || dim == 3 || dim == 4; }
 
-// Where pixel (y, x, c) of a tensor lies.
+// Where pixel (y, x, c) of a tensor is.
 struct Layout {
   int64_t height, width, channels, row, column, channel;
 };
@@ -46,7 +46,7 @@ uint8_t to_byte(double v) {
   return static_cast<uint8_t>(std::clamp(std::isfinite(v) ? v : 0.0, 0.0, 255.0) + 0.5);
 }
 
-// value * gain + offset is a byte's worth of light, for each channel.
+// value * gain + offset is in 0 to 255, for each channel.
 struct Tone {
   std::array<double, 4> gain{1, 1, 1, 1}, offset{};
 };

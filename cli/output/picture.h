@@ -1,4 +1,4 @@
-// Pictures for people: a tensor as 8-bit RGB, normalisation undone; many of them on one sheet; PNG files.
+// Pictures to look at: a tensor as 8-bit RGB, normalisation undone; many of them on one sheet; PNG files.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Picture {
   std::vector<uint8_t> rgb;  // rows of width * 3
 };
 
-// What `normalize` did: out = (x * scale - mean) / std, with as many means and deviations as channels, or
-// one.
+// The effect of `normalize`: out = (x * scale - mean) / std, with one mean and std per channel, or one for
+// all.
 struct Normalization {
   double scale = 1.0 / 255;
   std::vector<double> mean{0.0}, std{1.0};
@@ -26,15 +26,15 @@ struct Normalization {
 // Whether a tensor of this spec can be shown: numbers of rank 3, channels (1, 3 or 4) last or first; or rank
 // 2, grey.
 bool is_picture(const TensorSpec& spec);
-// REQUIRES: is_picture. Without `undo`, floats are shown as 0 to 1 where they lie there, else from their
-// least to their greatest; integers as 0 to 255.
+// REQUIRES: is_picture. Without `undo`, floats are shown from 0 to 1 if they are in that range, else from
+// their minimum to their maximum; integers from 0 to 255.
 Picture picture_of(View pixels, const std::optional<Normalization>& undo);
 
 // No larger than `edge` on either side: areas are averaged.
 Picture shrink(const Picture& picture, int64_t edge);
-// A red frame within the picture: this one stands for another.
+// Draw a red frame inside the picture: it replaces another one.
 void draw_frame(Picture& picture);
-// All on one sheet, `columns` to a row, each in the middle of a square as large as the largest.
+// All on one sheet, `columns` per row, each centred in a square as large as the largest.
 Picture contact_sheet(const std::vector<Picture>& pictures, int64_t columns);
 
 Result<std::string> encode_png(const Picture& picture);

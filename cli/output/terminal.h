@@ -1,4 +1,4 @@
-// How the subcommands speak to people: one line of progress, sizes and times in words, tables of two columns.
+// Terminal output of the subcommands: a progress line, sizes and counts as text, bars.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace headrace::cli {
 
-// A line on stderr that is written over, ten times a second at most, and gone when this object is. It says
-// nothing when stderr is no terminal. For one thread.
+// A progress line on stderr that is overwritten at most ten times per second, and erased by the destructor.
+// Prints nothing if stderr is not a terminal. For one thread.
 class Progress {
  public:
-  // `doing` as "decoding"; `total` 0 when nobody knows it.
+  // `doing`: such as "decoding"; `total`: 0 if not known.
   Progress(std::string doing, uint64_t total);
   ~Progress();
   Progress(const Progress&) = delete;

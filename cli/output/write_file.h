@@ -1,4 +1,4 @@
-// A file of a command's own, in one piece.
+// Write a whole file.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace headrace::cli {
 
-// `command` begins the message of a failure. What was there is replaced.
+// Replaces an existing file. Error messages start with `command`.
 Status write_file(std::string_view command, const std::string& path, std::string_view bytes);
 
 }  // namespace headrace::cli
