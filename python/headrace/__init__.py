@@ -1,4 +1,4 @@
-"""Headrace brings data to a model: from files to batches, fast, in an order you can repeat.
+"""Headrace: reproducible data pipelines for training, from files to batches.
 
 import headrace as hr
 from headrace import ops
@@ -19,11 +19,11 @@ from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._generator import ReplayWarning
 from ._index import index
 from ._mapping import PythonFunctionWarning
-from ._metrics import metrics
-from ._metrics_server import MetricsServer, serve_metrics
-from ._progress import progress
 from ._ragged import ragged
 from ._version import __version__
+from ._watching.metrics import metrics
+from ._watching.progress import progress
+from ._watching.server import MetricsServer, serve_metrics
 from ._write import Writer, writer
 from .dataset import Dataset, EpochView, FieldSpec, interleave
 from .joins import choose, concatenate, mix, zip
@@ -154,7 +154,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # with it every name would have a type
+if not TYPE_CHECKING:  # else type checkers would accept any name
 
     def __getattr__(name: str) -> NoReturn:
         raise AttributeError(

@@ -1,7 +1,7 @@
-"""Arguments as people give them: whole numbers, and the names that other libraries have for ours.
+"""Checks of arguments: types, integer ranges, and argument names of other libraries.
 
-The engine checks what values mean; here stands what only Python can tell, since the border to C++ would answer a wrong type or name
-with the signature of a function that nobody called.
+The engine checks the values. Types and names are checked here, since nanobind would report them with the signature of an internal
+function.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from . import _core
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
 
-# What tf.data, PyTorch, DALI and WebDataset call it, and where it stands here.
+# Argument names of tf.data, PyTorch, DALI and WebDataset, and what to use instead.
 _OTHERS_NAMES = {
     "batch_size": "batch(size)",
     "bs": "batch(size)",
-    "buffer_size": "shuffle(window=…), or nothing: without it shuffle permutes all elements",
+    "buffer_size": "shuffle(window=…), or omit it: by default shuffle permutes all elements",
     "collate_fn": "ragged_batch(size), padded_batch(size), or map()",
     "deterministic": "options(deterministic=…)",
     "drop_last_batch": "batch(drop_last=…)",
@@ -36,42 +36,42 @@ _OTHERS_NAMES = {
     "initial": "shuffle(window=…)",
     "key_func": "group_by_window(key, size)",
     "memory_budget": "options(memory_budget=…)",
-    "num_parallel_calls": "nothing: all workers run it, options(workers=…) of them; of a Python function, map(num_parallel=…) at most",
+    "num_parallel_calls": "options(workers=…): all workers run it; map(num_parallel=…) limits the calls of a Python function",
     "num_replicas": "shard(world=…)",
     "num_shards": "shard(world=…)",
     "num_threads": "options(workers=…)",
     "num_workers": "options(workers=…)",
     "padded_shapes": "padded_batch(shapes=…)",
     "padding_values": "padded_batch(fill=…)",
-    "persistent_workers": "nothing: a loader keeps no threads between epochs and begins at once",
+    "persistent_workers": "not needed: a loader keeps no threads between epochs and starts quickly",
     "predicate": "filter(function)",
     "prefetch_factor": "prefetch(count)",
     "random_seed": "shuffle(seed=…)",
     "reduce_func": "group_by_window(key, size).map(function): a window is a batch",
-    "reshuffle_each_iteration": "nothing: every epoch has an order of its own",
+    "reshuffle_each_iteration": "not needed: every epoch has its own order",
     "shard_id": "shard(rank=…)",
     "shuffle": "the verb shuffle(seed=…)",
     "stop_on_empty_dataset": "mix(stop=…), choose(stop=…)",
     "threads": "options(workers=…)",
-    "timeout": "nothing: a loader waits until data or an error comes",
+    "timeout": "not needed: a loader waits until there is data or an error",
     "window_size": "group_by_window(key, size)",
     "workers": "options(workers=…)",
     "world_size": "shard(world=…)",
 }
 
-# What they call functions, verbs and properties, and what does the same here.
+# Functions, verbs and properties of these libraries, and what to use instead.
 _OTHERS_VERBS = {
-    "DataLoader": "Dataset.torch(), or iterating over the dataset itself",
+    "DataLoader": "Dataset.torch(), or iterate over the dataset itself",
     "FixedLengthRecordDataset": "headrace.read_fixed(files, record_bytes=…)",
     "TFRecordDataset": "headrace.read(path), or read_tfrecord",
     "TextLineDataset": "headrace.read_text(files)",
     "WebDataset": "headrace.read(path), or read_webdataset",
-    "assert_cardinality": "nothing: a length is exact or there is none",
+    "assert_cardinality": "not needed: a length is exact or not known",
     "head": "take(count)",
     "read_wds": "headrace.read_webdataset(path)",
     "snapshot": "cache(path)",
-    "AUTOTUNE": "nothing: threads and reads under way are chosen, or options(workers=…, io=…)",
-    "as_numpy_iterator": "numpy(), or iterating over the dataset itself",
+    "AUTOTUNE": "not needed: threads and concurrent reads are tuned, unless set with options(workers=…, io=…)",
+    "as_numpy_iterator": "numpy(), or iterate over the dataset itself",
     "bucket_by_sequence_length": "bucket_by_length(length, boundaries=…, batch_sizes=…)",
     "cardinality": "len(dataset)",
     "choose_from_datasets": "headrace.choose(datasets, choice)",
@@ -82,17 +82,17 @@ _OTHERS_VERBS = {
     "with_options": "options(…)",
 }
 
-# What a number without a name may have meant, where it would be taken for something else.
+# Hints for a positional number that may have been meant as another library's argument.
 _BECAUSE = {
     "shuffle": "; there is no buffer size: the shuffle is global, and window= draws from a window in a stream",
 }
 
 
 def whole_number(verb: str, name: str, value: object, least: int = 0, end: int = 2**64) -> int:
-    """Return the value as an int from `least` to `end` - 1; bools, floats and texts are none.
+    """Return the value as an int from `least` to `end` - 1. Bools, floats and strings are not accepted.
 
     Raises:
-        TypeError: it is no whole number.
+        TypeError: it is not an integer.
         ValueError: it is out of range.
     """
     try:
@@ -100,36 +100,36 @@ def whole_number(verb: str, name: str, value: object, least: int = 0, end: int =
     except TypeError:
         number = None
     if number is None:
-        raise TypeError(f"{verb}: {name} wants a whole number, got {value!r}")
+        raise TypeError(f"{verb}: {name} must be an integer, got {value!r}")
     if not least <= number < end:
         wanted = f"at least {least}" if number < least else f"less than 2**{end.bit_length() - 1}"
-        raise ValueError(f"{verb}: {name} wants a whole number of {wanted}, got {number}")
+        raise ValueError(f"{verb}: {name} must be {wanted}, got {number}")
     return number
 
 
 def byte_size(verb: str, name: str, value: object) -> int:
-    """Return the value, a number of bytes or a text as "512MB", as a number of bytes."""
+    """Return the value, a number of bytes or a string such as "512MB", as a number of bytes."""
     if isinstance(value, str):
         try:
             value = _core.parse_byte_size(value)
         except ValueError as error:
-            raise ValueError(f"{verb}: {name} {error}") from None
+            raise ValueError(f"{verb}: {name}: {error}") from None
     try:
         return whole_number(verb, name, value, least=1)
     except TypeError:
         raise TypeError(
-            f"{verb}: {name} wants a number of bytes, or a text as '512MB', got {value!r}"
+            f"{verb}: {name} must be a number of bytes, or a string such as '512MB', got {value!r}"
         ) from None
 
 
 def flag(verb: str, name: str, value: object) -> bool:
-    """Return the value, a bool of Python or NumPy.
+    """Return the value, a Python or NumPy bool.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is not a bool.
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{verb}: {name} wants True or False, got {value!r}")
+        raise TypeError(f"{verb}: {name} must be True or False, got {value!r}")
     return bool(value)
 
 
@@ -137,15 +137,15 @@ def text(verb: str, name: str, value: object) -> str:
     """Return the value, a str.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is not a str.
     """
     if not isinstance(value, str):
-        raise TypeError(f"{verb}: {name} wants a str, got {value!r}")
+        raise TypeError(f"{verb}: {name} must be a str, got {value!r}")
     return value
 
 
 def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Let a verb or operator say which name was meant when it is called with one that it has not, or with none where it wants one."""
+    """Wrap a verb or operator to suggest the right name if it is called with an unknown argument, or without a required name."""
     parameters = inspect.signature(function).parameters.values()
     known = [parameter.name for parameter in parameters if parameter.name != "self"]
     named = [parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
@@ -156,16 +156,16 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
         for name in kwargs:
             if name not in known:
                 raise TypeError(
-                    f"{function.__name__}: has no argument {name!r}{_meant(function.__name__, name, known)}"
+                    f"{function.__name__}: unexpected argument {name!r}{_meant(function.__name__, name, known)}"
                 )
         if "datasets" in known and len(args) > 1 and all(hasattr(dataset, "_node") for dataset in args):
             name = function.__name__
             raise TypeError(
-                f"{name}: wants the datasets in a list, as {name}([a, b]), got {len(args)} of them"
+                f"{name}: expected the datasets in a list, as in {name}([a, b]), got {len(args)} arguments"
             )
         if len(args) > most and named:
             raise TypeError(
-                f"{function.__name__}: wants {', '.join(named)} by name, as {named[0]}={args[most]!r}"
+                f"{function.__name__}: pass {', '.join(named)} by name, as in {named[0]}={args[most]!r}"
                 + _BECAUSE.get(function.__name__, "")
             )
         return function(*args, **kwargs)
@@ -174,23 +174,27 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'batch'?" when one of the known names is close, else nothing."""
+    """Return "; did you mean 'batch'?" if one of the known names is close, else ""."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def verb_meant(name: str, known: Iterable[str]) -> str:
-    """Return what to use for a verb or function that is not there, as a message goes on; nothing where nobody can tell."""
+    """Return the end of a message: what to use instead of an unknown verb or function; "" if that is not known."""
     if name in _OTHERS_VERBS:
-        return f"; here it is {_OTHERS_VERBS[name]}"
+        return _use(_OTHERS_VERBS[name])
     return "" if name.startswith("_") else did_you_mean(name, known)
+
+
+def _use(instead: str) -> str:
+    return f"; {instead}" if instead.startswith("not needed") else f"; use {instead}"
 
 
 def _meant(verb: str, name: str, known: list[str]) -> str:
     if name in _OTHERS_NAMES:
         here = _OTHERS_NAMES[name]
         own = re.fullmatch(r"\w+(\((\w+)=…\))", here)  # an argument that this verb has, too
-        return f"; here it is {verb + own[1] if own and own[2] in known else here}"
+        return _use(verb + own[1] if own and own[2] in known else here)
     if close := did_you_mean(name, known):
         return close
-    return f"; it has {', '.join(known)}" if known else "; it has none"
+    return f"; it takes {', '.join(known)}" if known else "; it takes none"

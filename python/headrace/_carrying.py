@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 
 
 class CarryingVerbs(Verbs):
-    """Their length is not known, but for `scan`, and random access ends."""
+    """The results have no random access and, except for `scan`, no known length."""
 
     @names_checked
     def take_while(self, function: Callable[..., Any], *, python: Where = False) -> Dataset:
-        """Keep the elements before the first for which a function answers false (a bool scalar); traced like `map`."""
+        """Keep the elements before the first one for which a function returns False.
+
+        Args:
+            function: From element to a bool scalar; traced like `map`.
+            python: Run the function as Python without trying to trace it, as in `map`.
+
+        Example:
+            hr.range(10).take_while(lambda x: x < 4)  # 0, 1, 2, 3
+        """
         made, bound, at = self._program("take_while", function, python)
         return self._then(_core.take_while(self._node, made, at), *bound)
 
@@ -33,34 +41,40 @@ class CarryingVerbs(Verbs):
     def unique(
         self, key: str | Sequence[str] | Callable[..., Any] | None = None, *, python: Where = False
     ) -> Dataset:
-        """Leave out the elements whose key is that of an earlier one of the epoch.
+        """Drop the elements whose key equals that of an earlier element of the epoch.
 
-        Keys are the same when their bits are: 0.0 and -0.0 are two keys, and a NaN is equal to one of the same bits. All keys of an
-        epoch are held in memory; a resumed run reads the epoch's elements again for them.
+        Keys are compared bitwise: 0.0 and -0.0 differ, and NaNs with the same bits are equal. All keys of an epoch are held in
+        memory; a resumed run reads the epoch's elements again to collect them.
 
         Args:
-            key: A field or several, or a function from element to key, traced like `map`; all fields when not given.
-            python: Run the function as Python without trying to trace it.
+            key: A field name, a list of them, or a function from element to key, traced like `map`; all fields when not given.
+            python: Run the function as Python without trying to trace it, as in `map`.
+
+        Example:
+            ds.unique("url")
         """
         made, bound, at = self._program("unique", _key_function(key), python)
         return self._then(_core.unique(self._node, made, at), *bound)
 
     @names_checked
     def scan(self, initial: Any, function: Callable[..., Any], *, python: bool = False) -> Dataset:
-        """Carry a state from element to element.
+        """Map the elements with a function that carries a state from element to element.
 
-        The function gets the state and the element, and returns the new state and the new element; traced like `map`. Elements
-        come one after the other, so nothing of it runs in parallel. The length stays. A saved iteration holds the state as it is.
+        The function runs sequentially, not in parallel. The length stays the same. A saved iteration contains the state.
 
         Args:
-            initial: The state at the beginning of each epoch: numbers, arrays, bytes, str, nested as the function wants it.
-            function: From (state, element) to (state, element). The state keeps its structure, dtypes and ranks.
+            initial: The state at the beginning of each epoch: numbers, arrays, bytes and str, nested as the function expects.
+            function: From (state, element) to (new state, new element); traced like `map`. The state keeps its structure, dtypes
+                and ranks.
             python: Run the function as Python without trying to trace it.
+
+        Example:
+            hr.range(4).scan(0, lambda total, x: (total + x, total + x))  # 0, 1, 3, 6
         """
         return self._scanned("scan", initial, function, python=python)
 
     def _scanned(self, verb: str, initial: Any, function: Callable[..., Any], *, python: bool) -> Dataset:
-        """Return what `scan` does for a verb, which messages name."""
+        """Return the result of `scan` for a verb, which appears in messages."""
         at, slot = users_line(), self._next_slot("scan")
         given, leaves, nest = _with_state(self._node, initial)
         stepped = of_pair(function)
@@ -71,18 +85,21 @@ class CarryingVerbs(Verbs):
 
     @names_checked
     def reduce(self, initial: Any, function: Callable[..., Any], *, python: bool = False) -> Any:
-        """Compute one value from all elements of epoch 0, here and now; never returns on an endless dataset.
+        """Compute one value from all elements of epoch 0, immediately; never returns for an infinite dataset.
 
         Args:
-            initial: The state before the first element, and the result when there is none.
+            initial: The state before the first element, and the result if there are no elements.
             function: From (state, element) to the new state; traced like `map`.
             python: Run the function as Python without trying to trace it.
 
         Returns:
             The last state, with NumPy arrays and scalars, bytes and str at the leaves.
+
+        Example:
+            hr.range(4).reduce(0, lambda total, x: total + x)  # 6
         """
         if not callable(function):
-            raise TypeError(f"reduce: wants a function, got {function!r}")
+            raise TypeError(f"reduce: expected a function, got {function!r}")
         check_takes("reduce", function, ("state", "element"))
 
         @functools.wraps(function)
@@ -112,20 +129,20 @@ def _key_function(key: str | Sequence[str] | Callable[..., Any] | None) -> Calla
         return key
     if isinstance(key, Sequence) and key and all(isinstance(name, str) for name in key):
         return lambda element: {name: field_of(element, name) for name in key}
-    raise TypeError(f"unique: wants a field, a list of fields or a function, got {key!r}")
+    raise TypeError(f"unique: key must be a field, a list of fields or a function, got {key!r}")
 
 
 def of_pair(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function as one of a single argument, as functions of elements are."""
+    """Return the function with a single argument, a pair, like functions of elements."""
     if not callable(function):
-        raise TypeError(f"scan: wants a function, got {function!r}")
+        raise TypeError(f"scan: expected a function, got {function!r}")
     check_takes("scan", function, ("state", "element"))
 
     @functools.wraps(function)
     def stepped(pair: Any, **rng: Any) -> Any:
         returned = function(pair[0], pair[1], **rng)
         if not isinstance(returned, tuple) or len(returned) != 2:
-            raise TypeError(f"scan: the function wants to return (state, element), got {returned!r}")
+            raise TypeError(f"scan: the function must return (state, element), got {returned!r}")
         return returned
 
     return stepped
@@ -138,7 +155,7 @@ def _shifted(nest: Any, by: int) -> Any:
 
 
 def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
-    """Return what the function of a scan gets, the leaves of the state, and how they nest."""
+    """Return the argument of the function of a scan, the leaves of the state, and their nesting."""
     names, leaves, structure = leaves_of(initial)
     elements, nest = elements_of(node), json.loads(structure)
     both = json.dumps([nest, _shifted(json.loads(elements.structure), len(leaves))], separators=(",", ":"))
@@ -158,13 +175,13 @@ def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
 
 
 def _new_element(made: _core.Program, state: Any) -> tuple[list[str], str]:
-    """Return names and structure of the element that a scan's program makes beside the state."""
+    """Return names and structure of the element that a scan's program returns next to the state."""
     described = json.loads(made.json())
     new_state, element = json.loads(described["structure"])
     if new_state != state:
         raise TypeError(
-            f"scan: the state begins with the structure {json.dumps(state)}, and the function makes "
-            f"{json.dumps(new_state)} of it"
+            f"scan: the initial state has the structure {json.dumps(state)}, but the function returns "
+            f"{json.dumps(new_state)}"
         )
     count = len(described["names"]) - _leaf_count(element)
     names = [name.partition("/")[2] or "value" for name in described["names"][count:]]

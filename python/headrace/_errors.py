@@ -1,4 +1,4 @@
-"""The exceptions of the package beside Python's own."""
+"""The package's own exceptions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 
 class HeadraceError(RuntimeError):
-    """What went wrong has no class of its own: a user's function failed (it is the cause), or a run was stopped."""
+    """An error without a more specific class: a user's function raised (its exception is the cause), or a run was stopped."""
 
 
-class CorruptSample(ValueError):  # noqa: N818 -- the name says what the sample is
-    """The data of a sample is damaged. The message names the file, the operator, the reason and the user's line."""
+class CorruptSample(ValueError):  # noqa: N818 -- describes the sample
+    """The data of a sample is damaged. The message has the file, the operator, the reason and the user's line."""
 
 
 class _KnownFileError(OSError):
-    """Says its message alone: of an OSError that knows its file Python makes words of its own."""
+    """An OSError whose str() is only its message; Python would format one with a filename itself."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -29,7 +29,7 @@ _kinds: dict[type[OSError], type[OSError]] = {}
 
 
 def os_error(message: str, number: int | None, path: str | None) -> OSError:
-    """Return the OSError of an errno: FileNotFoundError, PermissionError or which it is, with `errno` and `filename`."""
+    """Return the OSError subclass of an errno, such as FileNotFoundError, with `errno` and `filename`."""
     if not number:
         return OSError(message)
     error = _of_kind(FileNotFoundError if number == errno.ENOTDIR else type(OSError(number, "")))(message)

@@ -36,27 +36,27 @@ def wants_generator(function: Callable[..., Any]) -> bool:
 
 
 def to_leaf(value: Any, name: str) -> Any:
-    """Turn what stands in field `name` into what the engine holds: bytes, str, or an array in C order."""
+    """Convert the value of field `name` to a type of the engine: bytes, str, or a C-contiguous array."""
     if isinstance(value, bytes):
         return bytes(value)
     if isinstance(value, str):
-        return str.__str__(value)  # of a subclass, as NumPy's, its text
+        return str.__str__(value)  # subclasses, such as NumPy's, become str
     if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
         raise TypeError(
-            f"wants arrays of all their values, got a masked array in field {name!r}; give .filled(…), or data and mask as two fields"
+            f"expected an array without a mask, got a masked array in field {name!r}; use .filled(…), or data and mask as two fields"
         )
     try:
         array = np.asarray(value)
     except ValueError:
         raise ValueError(
-            f"wants an array in field {name!r}, got {type(value).__name__} of rows of several shapes; give values and row_splits as two fields, or pad the rows"
+            f"expected an array in field {name!r}, got {type(value).__name__} of rows of different shapes; return values and row_splits as two fields, or pad the rows"
         ) from None
     if array.dtype.kind in "SU" and array.ndim == 0:
         return array.item()
     is_number = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
     if not is_number and array.dtype.name != "bfloat16":
         raise TypeError(
-            f"wants arrays of numbers or bool, bytes or str, got {_spelled(value, array)} in field {name!r}"
+            f"expected arrays of numbers or bool, bytes or str, got {_spelled(value, array)} in field {name!r}"
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -69,25 +69,25 @@ def _spelled(value: Any, array: np.ndarray[Any, Any]) -> str:
     if hiding := hiding_method(value):
         return hiding
     if array.dtype.kind == "O" and any(item is None for item in array.flat):
-        return f"{type(value).__name__} with None in it"
+        return f"{type(value).__name__} that contains None"
     return f"{type(value).__name__} ({array.dtype})"
 
 
 def is_function_leaf(node: object) -> bool:
-    """Lists of Python's own numbers are arrays; other lists, tuples and mappings nest, as they do in a traced function."""
+    """Whether it is a leaf: lists of Python numbers are arrays; other lists, tuples and mappings nest, as in a traced function."""
     return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
 
 
 def leaves_of(
     value: Any, replaced: Callable[[object, str], object] | None = None
 ) -> tuple[list[str], Leaves, str]:
-    """Return the names, the leaves as the engine holds them, and the structure of what a function gets or returns."""
+    """Return the names, the leaves converted for the engine, and the structure of an argument or result."""
     names, values, structure = flatten(value, is_function_leaf, replaced)
     return names, [to_leaf(leaf, name) for name, leaf in zip(names, values, strict=True)], structure
 
 
 def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tuple[int, int]], Any]:
-    """Return the function over leaves and a key for its generator, which gives what it returned as it is."""
+    """Return the function as one of leaves and a key for its generator; its result is not converted."""
     pack = packer(structure, Fields)
     generator = wants_generator(function)
 
@@ -103,10 +103,10 @@ def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tu
 
 
 def code_version(slots: Mapping[str, Any]) -> str:
-    """Return a text that changes with the functions among what is bound to a plan: their code, and what it can see.
+    """Return a string that changes with the functions that are bound to a plan: their code, and the values that they use.
 
     Raises:
-        ValueError: Nobody can tell whether something they use is the same in another run.
+        ValueError: something that they use cannot be compared between runs.
     """
     functions = {
         slot: bound
@@ -123,14 +123,13 @@ def code_version(slots: Mapping[str, Any]) -> str:
 
 
 class _Identity:
-    """Adds to a digest what a value is: the same in every run, and other for other values."""
+    """Adds a value to a digest: the same in every run, and different for different values."""
 
     def __init__(self, digest: Any):
         self._digest = digest
         self._seen: set[object] = set()
-        self._words: set[str] = (
-            set()
-        )  # what the function that is looked at names: of modules and classes, only that counts
+        # Names used by the current function: of modules and classes, only these members count.
+        self._words: set[str] = set()
 
     def add(self, value: object, name: str) -> None:
         self._text(type(value).__name__)
@@ -162,8 +161,8 @@ class _Identity:
             known = value.known_by() if isinstance(value, CFunction) else None
             if known is None:
                 raise ValueError(
-                    f"cache: {name} is or uses a C function, and nobody can tell whether it is the same in another run; "
-                    "give version=, another one when it changes"
+                    f"cache: {name} is or uses a C function, which cannot be compared between runs; "
+                    "set version=, and change it when the function changes"
                 )
             self.add(known, name)
         elif isinstance(getattr(value, "py_func", None), types.FunctionType):  # compiled by numba
@@ -187,8 +186,8 @@ class _Identity:
             self._object(value, name)
         else:
             raise ValueError(
-                f"cache: {name} uses a {type(value).__name__}, and nobody can tell whether it is the same in another run; "
-                "give version=, another one when it changes"
+                f"cache: {name} uses a {type(value).__name__}, which cannot be compared between runs; "
+                "set version=, and change it when that changes"
             )
 
     def _text(self, text: str) -> None:
@@ -205,7 +204,9 @@ class _Identity:
             return
         self._seen.add(id(function))
         if function.__module__.partition(".")[0] == __package__.partition(".")[0]:
-            self._text(f"{function.__module__} {function.__qualname__}")  # our own: known by our arithmetic
+            self._text(
+                f"{function.__module__} {function.__qualname__}"
+            )  # of this package: identified by name
             return
         outer, self._words = self._words, _words(function.__code__)
         self._code(function.__code__, name)
@@ -214,13 +215,13 @@ class _Identity:
             self.add(cell.cell_contents, name)
         for word in sorted(self._words):
             if word in function.__globals__:
-                self.add(function.__globals__[word], f"{name}, by {word},")
+                self.add(function.__globals__[word], f"{name}, through {word},")
         for module in _imported(function.__code__, function.__globals__):
             self._module(module, name)
         self._words = outer
 
     def _method(self, function: types.FunctionType, owner: type, name: str) -> None:
-        """Add a function, and what it names of the class that it is of: `self.k` may be the class's."""
+        """Add a function, and the members of its class that it names: `self.k` may be a class attribute."""
         if ("method", id(function), id(owner)) in self._seen:
             return
         self._seen.add(("method", id(function), id(owner)))
@@ -236,10 +237,10 @@ class _Identity:
             if (id(module), word) not in self._seen:
                 self._seen.add((id(module), word))
                 self._text(f"{module.__name__} {word}")
-                self.add(vars(module)[word], f"{name}, by {module.__name__}.{word},")
+                self.add(vars(module)[word], f"{name}, through {module.__name__}.{word},")
 
     def _class(self, owner: type, name: str) -> None:
-        """Add what is named of a class and those below it, and what Python calls unnamed: `__init__`, `__call__`, operators."""
+        """Add the named members of a class and its bases, and those that Python calls implicitly: `__init__`, `__call__`, operators."""
         for below in owner.__mro__:
             if not _is_users(below.__module__):
                 continue
@@ -251,9 +252,9 @@ class _Identity:
                 self._seen.add((id(owner), id(below), word))
                 self._text(f"{below.__qualname__} {word}")
                 if function is not None:
-                    self._method(function, owner, f"{name}, by {below.__qualname__}.{word},")
+                    self._method(function, owner, f"{name}, through {below.__qualname__}.{word},")
                 elif not isinstance(member, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-                    self.add(member, f"{name}, by {below.__qualname__}.{word},")
+                    self.add(member, f"{name}, through {below.__qualname__}.{word},")
 
     def _object(self, value: object, name: str) -> None:
         of_class = (id(value), frozenset(self._words))
@@ -271,12 +272,12 @@ class _Identity:
 
 
 def _name_of(value: object) -> str:
-    """Return what a module is known by in any run: its path may be another."""
+    """Return a module's name, which identifies it in any run, unlike its path; the repr of other values."""
     return value.__name__ if isinstance(value, types.ModuleType) else repr(value)
 
 
 def _function_of(member: object) -> types.FunctionType | None:
-    """Return the function that a member of a class calls."""
+    """Return the function of a class member, if it has one."""
     if isinstance(member, (staticmethod, classmethod)):
         member = member.__func__
     elif isinstance(member, property):
@@ -287,7 +288,7 @@ def _function_of(member: object) -> types.FunctionType | None:
 
 
 def _is_users(module: str) -> bool:
-    """Whether the code of a module is the user's: what is installed and Python itself are known by their names."""
+    """Whether a module is user code: installed packages and Python itself are identified by name only."""
     if module.partition(".")[0] == __package__.partition(".")[0]:
         return False
     if module == "__main__":
@@ -303,13 +304,13 @@ def _is_users(module: str) -> bool:
 
 @functools.cache
 def _standard_library() -> Path:
-    import sysconfig  # noqa: PLC0415 -- it is slow to import, and few ask
+    import sysconfig  # noqa: PLC0415 -- slow to import, and rarely needed
 
     return Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def _imported(code: types.CodeType, scope: Mapping[str, Any]) -> Iterator[types.ModuleType]:
-    """Give the modules that code itself imports, and those that it names in them."""
+    """Yield the modules that the code imports, and the packages that contain them."""
     names = {str(step.argval) for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"}
     package = str(scope.get("__package__") or "")
     for name in sorted(names):
@@ -326,7 +327,7 @@ def _imported(code: types.CodeType, scope: Mapping[str, Any]) -> Iterator[types.
 
 
 def _words(code: types.CodeType) -> set[str]:
-    """Return the names that code and the functions within it look up."""
+    """Return the names that the code and its nested functions look up."""
     words = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -335,19 +336,19 @@ def _words(code: types.CodeType) -> set[str]:
 
 
 def converter(result: str) -> Callable[[Any], Leaves]:
-    """Return what makes leaves of a value that should nest as `result` says."""
+    """Return a function that converts a value with the nesting `result` to leaves."""
 
     def convert(returned: Any) -> Leaves:
         names, values, nest = flatten(returned, is_function_leaf)
         if nest != result:
-            raise ValueError(f"returned the structure {nest}, and {result} when the graph was built")
+            raise ValueError(f"returned the structure {nest}, but {result} when the pipeline was built")
         return [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
 
     return convert
 
 
 class Rekeyed:
-    """A generator that becomes that of another key, as if it were new: write `key`, then set `bits.state` to `state`."""
+    """A generator whose key can be changed, as if it were new: write `key`, then set `bits.state` to `state`."""
 
     def __init__(self) -> None:
         self.bits = np.random.Philox(key=np.zeros(2, np.uint64))
@@ -356,13 +357,13 @@ class Rekeyed:
         self.generator = np.random.Generator(self.bits)
 
     def rekey(self, low: int, high: int) -> None:
-        """Begin with the first draw of this key."""
+        """Restart with this key."""
         self.key[:] = low, high
         self.bits.state = self.state
 
 
 def rekeys_alike(rekey: Callable[[Any, int, int], bool]) -> bool:
-    """Whether `rekey(bits, low, high)` makes of a Philox what `Rekeyed.rekey` does; it says False itself where it cannot."""
+    """Whether `rekey(bits, low, high)` changes a Philox as `Rekeyed.rekey` does; it returns False if it cannot."""
 
     def draws(rng: np.random.Generator, odd: int) -> str:
         halves = rng.integers(0, 2**32, odd, dtype=np.uint32)
@@ -371,11 +372,13 @@ def rekeys_alike(rekey: Callable[[Any, int, int], bool]) -> bool:
     written, official = Rekeyed(), Rekeyed()
     keys = [(0, 0), (1, 2**64 - 1), (2**64 - 1, 1), (0x0123456789ABCDEF, 0xFEDCBA9876543210)]
     for odd, key in zip((1, 3, 5, 7), keys, strict=True):
-        written.generator.integers(0, 2**32, odd, dtype=np.uint32)  # leaves half a word, and a buffer begun
+        written.generator.integers(
+            0, 2**32, odd, dtype=np.uint32
+        )  # leaves half a word and a partly used buffer
         try:
             if not rekey(written.bits, *key):
                 return False
-        except (AttributeError, ImportError):  # no `ctypes` to ask where its memory is
+        except (AttributeError, ImportError):  # no `ctypes` to find its memory
             return False
         official.rekey(*key)
         for _ in range(2):
@@ -387,7 +390,7 @@ def rekeys_alike(rekey: Callable[[Any, int, int], bool]) -> bool:
 
 
 def spec_of(leaf: Any) -> tuple[str, list[None]]:
-    """Return the spec of a leaf: its dtype and rank. How long its dimensions are may differ from call to call."""
+    """Return the spec of a leaf: its dtype and rank. The sizes of dimensions may differ between calls."""
     if isinstance(leaf, (bytes, str)):
         return type(leaf).__name__, [None]
     return leaf.dtype.name, [None] * leaf.ndim
@@ -403,7 +406,7 @@ def make_function(
     processes: bool,
     num_parallel: int,
 ) -> tuple[Any, list[str], str]:
-    """Return the engine's function, and the names and structure of its outputs, from one value that it returned."""
+    """Return the engine's function, and the names and structure of its outputs, inferred from one returned value."""
     names, leaves, nest = leaves_of(returned)
     params = {
         "input": structure,
@@ -418,11 +421,11 @@ def make_function(
 
 
 def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any]) -> Any:
-    """Return the engine's function from what a plan says of it: what it takes and returns, and where it runs."""
+    """Return the engine's function from its description in a plan: arguments, results, and where it runs."""
     if "calls" in params:
         native = as_c_function(function)
         if native is None:
-            raise ValueError(f"plan: slot {slot!r} wants a C function, got {label_of(function)}")
+            raise ValueError(f"plan: slot {slot!r}: expected a C function, got {label_of(function)}")
         return native.bind(slot)
     job = {key: params[key] for key in ("input", "output", "random")}
     processes = params.get("python") == "processes"

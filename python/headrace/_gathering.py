@@ -1,4 +1,4 @@
-"""Verbs that make one element of several by what is in them: padded and bucketed batches, packed rows."""
+"""Verbs that combine elements depending on their contents: padded and bucketed batches, packed rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Number = int | float | bool
 
 
 class GatheringVerbs(Verbs):
-    """`padded_batch` keeps length and random access; the others end both."""
+    """`padded_batch` keeps length and random access; the results of the others have neither."""
 
     @names_checked
     def padded_batch(
@@ -31,16 +31,22 @@ class GatheringVerbs(Verbs):
         fill: Number | Mapping[str, Number] = 0,
         drop_last: bool = False,
     ) -> Dataset:
-        """Stack `size` elements along a new first dimension, smaller ones filled up at their ends.
+        """Stack `size` elements along a new first dimension, padding smaller ones at the end of each dimension.
 
-        Fields of bytes and str become lists, as in `batch`.
+        Fields of bytes and str are not padded and become sequences, as in `batch`.
 
         Args:
-            size: Rows of a batch, at least 1.
-            shapes: Of rows, {field: [dimension or None, …]}; None (or -1) is the largest of the batch, and so are all dimensions of
-                fields that are not named. A list is for elements of one field.
-            fill: The number in what is filled up, of all fields or {field: number}; 0 for those not named.
-            drop_last: Leave out a last batch that is not full.
+            size: Rows per batch, at least 1.
+            shapes: Shapes of rows, {field: [dimension or None, …]}. None (or -1) means the largest size in the batch; this is also the
+                default for fields that are not given. A plain list is accepted for elements with one field.
+            fill: The padding value, for all fields or {field: number}; 0 for fields that are not given.
+            drop_last: Drop a last batch that is not full.
+
+        Raises:
+            ValueError: in a run: a row is larger than its shape in `shapes`.
+
+        Example:
+            tokens.padded_batch(32, {"ids": [512]}, fill={"ids": -1})
         """
         rows = whole_number("padded_batch", "size", size)
         last = flag("padded_batch", "drop_last", drop_last)
@@ -64,23 +70,26 @@ class GatheringVerbs(Verbs):
         drop_last: bool = False,
         python: Where = False,
     ) -> Dataset:
-        """Make padded batches of elements of like length.
+        """Make padded batches of elements with similar lengths.
 
-        Elements wait in their bucket, first in, first out, until they are a batch; at the end of the epoch what waits is handed out,
-        shortest bucket first. So at most the batches under way are held.
+        Elements wait in their bucket, first in, first out, until there are enough for a batch. At the end of the epoch the remaining
+        elements are handed out, shortest bucket first. At most one incomplete batch per bucket is held.
 
         Args:
-            length: A field, for the size of its first dimension, or a function from element to an integer; traced like `map`.
-            boundaries: Bucket i holds the lengths from boundaries[i - 1] to boundaries[i] - 1; one more holds the rest.
-            batch_sizes: Elements of a batch: one number, or one for each of the len(boundaries) + 1 buckets.
-            token_budget: In place of sizes: a batch has at most so many (elements x longest length); an element longer than that is
-                a batch by itself.
+            length: A field, whose first dimension is the length, or a function from element to an integer; traced like `map`.
+            boundaries: Bucket i holds the lengths from boundaries[i - 1] to boundaries[i] - 1; one more bucket holds the rest.
+            batch_sizes: Elements per batch: one number, or one for each of the len(boundaries) + 1 buckets.
+            token_budget: Instead of batch_sizes: the maximum of (elements × longest length) in a batch. A longer element is a batch by
+                itself.
             shapes: As in `padded_batch`.
             fill: As in `padded_batch`.
-            pad_to_boundary: Pad to the longest length that the bucket may hold; lengths from the last boundary on are an error.
+            pad_to_boundary: Pad to the longest length of the bucket; lengths from the last boundary on are an error.
             ragged: Do not pad: each field is a `RaggedColumn`, as in `batch(ragged=True)`.
-            drop_last: Leave out what is no full batch at the end.
+            drop_last: Drop batches that are not full at the end.
             python: Run the function as Python without trying to trace it.
+
+        Example:
+            ds.bucket_by_length("tokens", boundaries=[64, 256], batch_sizes=[128, 32, 8])
         """
         verb = "bucket_by_length"
         function = (
@@ -90,7 +99,7 @@ class GatheringVerbs(Verbs):
         ragged = flag(verb, "ragged", ragged)
         if isinstance(batch_sizes, Sequence) and len(batch_sizes) != len(boundaries) + 1:
             raise ValueError(
-                f"{verb}: wants a batch size for each of the {len(boundaries) + 1} groups, or one number for all, "
+                f"{verb}: expected a batch size for each of the {len(boundaries) + 1} buckets, or one number for all, "
                 f"got a list of {len(batch_sizes)}"
             )
         node = _core.group_by(
@@ -119,17 +128,20 @@ class GatheringVerbs(Verbs):
         drop_last: bool = False,
         python: Where = False,
     ) -> Dataset:
-        """Make batches of `size` elements that have one key.
+        """Make batches of `size` elements with the same key.
 
-        Elements wait until there are enough of their key; at the end of the epoch what waits is handed out, smallest key first, in
-        batches that are not full.
+        Elements wait until there are enough with their key. At the end of the epoch the remaining elements are handed out in batches
+        that are not full, smallest key first.
 
         Args:
-            key: A field of one integer, or a function from element to an integer; traced like `map`.
-            size: Elements of a batch.
+            key: An integer field, or a function from element to an integer; traced like `map`.
+            size: Elements per batch, at least 1.
             ragged: Allow rows of different shapes, as in `batch`.
-            drop_last: Leave out what is no full batch at the end.
+            drop_last: Drop batches that are not full at the end.
             python: Run the function as Python without trying to trace it.
+
+        Example:
+            ds.group_by_window("aspect", 32)
         """
         verb = "group_by_window"
         function = (lambda element: field_of(element, key)) if isinstance(key, str) else key
@@ -151,26 +163,28 @@ class GatheringVerbs(Verbs):
         fill: Number | Mapping[str, Number] = 0,
         drop_last: bool = False,
     ) -> Dataset:
-        """Lay sequences of numbers side by side in rows of a fixed length.
+        """Pack sequences of numbers into rows of a fixed length.
 
-        A row has for each packed field, say "tokens", also "tokens_segment_ids", i32: 1 for the first sequence, 2 for the second …,
-        0 for what is filled up; and "tokens_positions", i32: the place within its sequence, from 0. Other fields are left out.
+        For each packed field, such as "tokens", a row also has "tokens_segment_ids", int32 (length,): 1 for the first sequence, 2 for
+        the second …, 0 for padding; and "tokens_positions", int32 (length,): the position within its sequence, from 0. Other fields
+        are dropped. An empty sequence takes a segment number but no space.
 
         Args:
-            length: Of a row, for all fields or {field: length}.
-            strategy: "first_fit" puts a sequence into the first open row with room for it, "best_fit" into the fullest such; when none
-                has room and `bins` rows are open, all open rows are handed out. "concat_and_split" fills one row to its end, and what
-                is left of a sequence begins the next; its fields have one length in each element.
-            fields: To be packed, of one dimension each; those named in `length`, or all, when not given.
-            bins: Rows that are open at the same time. More waste less, and hold more.
-            max_sequences: Most sequences in a row; None: any number.
-            fill: The number in what is filled up, of all fields or {field: number}.
-            drop_last: With "concat_and_split", leave out a last row that is not full.
-
-        A sequence without elements takes a number among the segments and no place.
+            length: Length of a row, for all fields or {field: length}.
+            strategy: "first_fit" puts a sequence into the first open row with room for it, "best_fit" into the fullest such row; if none
+                has room and `bins` rows are open, all open rows are handed out. "concat_and_split" fills one row to its end, and the
+                rest of a sequence begins the next row; all fields of an element must have the same length.
+            fields: The fields to pack, one-dimensional; those in `length`, or all, when not given.
+            bins: Number of rows that are open at the same time. More rows waste less space and use more memory.
+            max_sequences: Maximum number of sequences in a row; None: any number.
+            fill: The padding value, for all fields or {field: number}.
+            drop_last: With "concat_and_split", drop a last row that is not full.
 
         Raises:
-            ValueError: in a run: a sequence is longer than a row, but with "concat_and_split".
+            ValueError: in a run: a sequence is longer than a row, except with "concat_and_split".
+
+        Example:
+            ds.pack(2048, fields=["tokens"]).batch(8)
         """
         names, _, _ = self._node.schema
         packed = (
@@ -208,7 +222,7 @@ def _shapes(
         return {}
     if not isinstance(shapes, Mapping):
         if len(names) != 1:
-            raise TypeError(f"{verb}: shapes wants a dict of field to shape, got {shapes!r}")
+            raise TypeError(f"{verb}: shapes must be a dict of field to shape, got {shapes!r}")
         shapes = {names[0]: shapes}
     return {
         name: [
@@ -220,5 +234,5 @@ def _shapes(
 
 def _fill(verb: str, fill: Number | Mapping[str, Number]) -> Any:
     if not isinstance(fill, (bool, int, float, Mapping)) and not hasattr(fill, "dtype"):
-        raise TypeError(f"{verb}: fill wants a number, or a dict of field to number, got {fill!r}")
+        raise TypeError(f"{verb}: fill must be a number, or a dict of field to number, got {fill!r}")
     return plain(fill)

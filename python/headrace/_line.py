@@ -1,4 +1,4 @@
-"""The user's line: where in their program a verb was called, for messages."""
+"""The user's line: where a verb was called in their program, for messages."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _PACKAGE = str(Path(__file__).parent) + os.sep
 
 
 def users_line() -> str:
-    """Return "train.py:31": the innermost frame outside this package, or "" when there is none."""
+    """Return "train.py:31": the innermost frame outside this package, or "" if there is none."""
     frame, _ = _users_frame()
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame is not None else ""
 
 
 def stacklevel() -> int:
-    """Return what `warnings.warn` wants of the caller, so that it shows the user's line."""
+    """Return the stacklevel for `warnings.warn` in the caller, so that it shows the user's line."""
     return _users_frame()[1]
 
 
 def _users_frame() -> tuple[FrameType | None, int]:
-    """Return it, and how many frames it is above the caller of the function that asks, who is 1."""
+    """Return the user's frame and its stacklevel, counted from the caller of the calling function, which is 1."""
     frame: FrameType | None = sys._getframe(2)
     level = 1
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):

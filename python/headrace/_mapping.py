@@ -1,4 +1,4 @@
-"""What `map(f)`, `filter(f)` and their like make of a function: a traced graph where possible, else Python for each sample."""
+"""Functions of `map(f)`, `filter(f)` and similar verbs: a traced graph where possible, else Python for each sample."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from ._slots import Bound
 from ._structure import Fields, flatten, packer
 from ._trace import NeedsData, Symbol, Tracer, constant, numpy_dtype
 
-# Whether a function runs as Python for each sample, and where: True is "threads".
+# Whether a function runs as Python for each sample, and where: True means "threads".
 Where = bool | Literal["threads", "processes"]
 
-_TRIES = 100  # samples that may fail before a function's result is known
+_TRIES = 100  # samples to try until one shows the function's result
 
 
 class PythonFunctionWarning(UserWarning):
-    """A function given to map, filter and the like runs as Python for each sample; the message says why."""
+    """A function passed to map, filter or a similar verb runs as Python for each sample; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a function gets: how the leaves look and nest, a graph to trace it into, samples to try it on."""
+    """The argument of a function: names and nesting of the leaves, a graph to trace into, samples to try."""
 
     names: list[str]
     structure: str
-    tracer: Callable[[str, str], Tracer]  # of the user's line, and the slot of what a plan cannot hold
+    tracer: Callable[[str, str], Tracer]  # (the user's line, the slot for a function in saved plans)
     samples: Callable[[], Iterator[list[Any] | Exception]]
-    zeros: Callable[[], list[Any]]  # a sample that is made up
+    zeros: Callable[[], list[Any]]  # an artificial sample
 
 
 def elements_of(node: _core.Node) -> Given:
-    """Return the elements of a dataset as what a function gets."""
+    """Return the elements of a dataset as the argument of a function."""
     names, specs, structure = node.schema
     return Given(
         names,
@@ -63,9 +63,9 @@ def program(
     num_parallel: int | None = None,
     pure: bool = False,
 ) -> tuple[_core.Program, Bound]:
-    """Return the function as a program over what it gets, and what to bind in a saved plan."""
+    """Return the function as a program, and what to bind in a saved plan."""
     if not (isinstance(python, bool) or python in {"threads", "processes"}):
-        raise ValueError(f'{verb}: python wants True, False, "threads" or "processes", got {python!r}')
+        raise ValueError(f'{verb}: python must be True, False, "threads" or "processes", got {python!r}')
     at = f"{verb} at {made_at}" if made_at else verb
     why = None if python else "it has a parameter rng" if wants_generator(function) else ""
     if why == "":
@@ -73,20 +73,20 @@ def program(
         if traced is not None:
             if num_parallel is not None:
                 raise ValueError(
-                    f"{verb}: num_parallel bounds the calls of a function that runs as Python; {label_of(function)} became native "
-                    f'operators, which all workers run: leave it out, or say python="threads" ({at})'
+                    f"{verb}: num_parallel limits the calls of a function that runs as Python, but {label_of(function)} became native "
+                    f'operators, which all workers run: leave it out, or set python="threads" ({at})'
                 )
             return traced
     most = 0 if num_parallel is None else whole_number(verb, "num_parallel", num_parallel, 1, 2**63)
     if pure and wants_generator(function):
-        raise ValueError(f"{verb}: a function that asks for rng is not pure; leave out pure=True ({at})")
+        raise ValueError(f"{verb}: a function with a parameter rng is not pure; leave out pure=True ({at})")
     made = _as_python(
         given, function, at, slot, pure=pure, processes=python == "processes", num_parallel=most
     )
     if why is not None and not wants_generator(function):
         warnings.warn(
             f"{at}: {label_of(function)} runs as Python for each sample, because {why}; "
-            "python=True says so and silences this",
+            "set python=True if that is intended, which silences this warning",
             PythonFunctionWarning,
             stacklevel=stacklevel(),
         )
@@ -99,7 +99,7 @@ def program(
 def _trace_twice(
     given: Given, function: Callable[..., Any], at: str, slot: str
 ) -> tuple[tuple[_core.Program, Bound] | None, str]:
-    """Return the program and what it binds, or None and the reason why there is none."""
+    """Return the program and what it binds, or None and the reason."""
     try:
         with _random_states_kept() as were_drawn:
             first, bound = _trace(given, function, at, slot)
@@ -109,9 +109,9 @@ def _trace_twice(
     if were_drawn():
         return (
             None,
-            "it draws random numbers of Python, NumPy or PyTorch, which no run can repeat; with a parameter rng it gets a "
-            "numpy.random.Generator that is the same for the same sample and epoch, and the operators of headrace.ops draw "
-            "their own",
+            "it draws random numbers of Python, NumPy or PyTorch, which are not reproducible; with a parameter rng it gets a "
+            "numpy.random.Generator that is the same for the same sample and epoch, and random operators of headrace.ops are "
+            "reproducible too",
         )
     if first.json() != second.json() or any(
         not one.is_like(other) for (_, one), (_, other) in zip(bound, bound_again, strict=True)
@@ -125,9 +125,9 @@ def _trace(given: Given, function: Callable[..., Any], at: str, slot: str) -> tu
     sample = packer(given.structure, Fields)([Symbol(tracer, value) for value in range(len(given.names))])
     try:
         returned = function(sample)
-    except (TypeError, AttributeError) as error:  # code that wants an array and got a symbol
+    except (TypeError, AttributeError) as error:  # code that needs an array and got a symbol
         if _is_about_symbols(error):
-            raise NeedsData(f"it gave a field to code that wants data ({error})") from error
+            raise NeedsData(f"it passed a field to code that needs data ({error})") from error
         raise
     names, leaves, nest = flatten(returned, lambda node: type(node) is Symbol or is_function_leaf(node))
     values = [_value_of(tracer, name, leaf) for name, leaf in zip(names, leaves, strict=True)]
@@ -143,7 +143,7 @@ def _value_of(tracer: Tracer, name: str, leaf: Any) -> int:
     value = constant(tracer, leaf)
     if value is None:
         raise NeedsData(
-            f"it returns {name} that is no field, operator's result or number but {type(leaf).__name__}"
+            f"it returns {name} that is not a field, an operator's result or a number, but {type(leaf).__name__}"
         )
     return value
 
@@ -154,7 +154,7 @@ def _is_about_symbols(error: Exception) -> bool:
 
 @contextmanager
 def _random_states_kept() -> Iterator[Callable[[], bool]]:
-    """Put the global generators back as they were; what is given tells whether they were drawn from."""
+    """Restore the global generators at the end; yields a function that returns whether they were used."""
     torch = sys.modules.get("torch")
     python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
     torch_state = torch.get_rng_state() if torch is not None else None
@@ -191,7 +191,7 @@ def _as_python(
         returned = _first_result(given, caller(function, given.structure))
     if isinstance(getattr(returned, "_node", None), _core.Node):
         raise TypeError(
-            f"{at}: the function returned a Dataset; flat_map wants an array of rows (or fields with as many rows each), and "
+            f"{at}: the function returned a Dataset; flat_map needs an array of rows (or fields with the same number of rows), and "
             "interleave takes a list of datasets"
         )
     if returned is None:
@@ -210,18 +210,18 @@ def _as_python(
 
 
 def _warn_of_bits(tracer: Tracer, function: Callable[..., Any], at: str, fields: int) -> None:
-    has_bf16 = any(tracer.spec(value)[0] == "bf16" for value in range(fields))
-    if has_bf16 and numpy_dtype("bf16") == np.uint16:
+    has_bf16 = any(tracer.spec(value)[0] == "bfloat16" for value in range(fields))
+    if has_bf16 and numpy_dtype("bfloat16") == np.uint16:
         warnings.warn(
-            f"{at}: {label_of(function)} gets a field of bf16, for which NumPy has no dtype, as uint16, its bits; install ml_dtypes, "
-            "or cast to f32 before",
+            f"{at}: {label_of(function)} gets a bfloat16 field as uint16 bits, since NumPy has no bfloat16; install ml_dtypes, "
+            "or cast to float32 before",
             PythonFunctionWarning,
             stacklevel=stacklevel(),
         )
 
 
 def _first_result(given: Given, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:
-    """Call the function on the first sample that it and what stands before it can do; else on one made of zeros."""
+    """Call the function on the first sample that it and the verbs before it can process; else on a sample of zeros."""
     failure: Exception | None = None
     for leaves in given.samples():
         if isinstance(leaves, Exception):

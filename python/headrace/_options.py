@@ -1,4 +1,4 @@
-"""What `Dataset.options` takes, checked, and as the engine wants it."""
+"""The options of `Dataset.options`: checks and conversion for the engine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _KNOBS = ("workers", "io", "ready")
 
 
 def merged_options(before: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options with those that are given and not None in their places.
+    """Return the options updated with the given ones that are not None.
 
     Raises:
-        TypeError: of a value that is of another type.
-        ValueError: of a number below its least, or a name that is none.
+        TypeError: a value has the wrong type.
+        ValueError: a number is out of range, or a name is unknown.
     """
     merged = dict(before)
     for name, value in given.items():
@@ -44,7 +44,7 @@ def _bytes(name: str, value: object) -> int:
 
 def _path(name: str, value: object) -> str:
     if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"options: {name} wants the path of a file, got {value!r}")
+        raise TypeError(f"options: {name} must be the path of a file, got {value!r}")
     return str(os.fspath(value))
 
 
@@ -54,27 +54,27 @@ def _flag(name: str, value: object) -> bool:
 
 def _tuning(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"options: {name} wants 'auto' or 'locked', got {value!r}")
+        raise TypeError(f"options: {name} must be 'auto' or 'locked', got {value!r}")
     if value not in {"auto", "locked"}:
-        raise ValueError(f"options: {name} wants 'auto' or 'locked', got {value!r}")
+        raise ValueError(f"options: {name} must be 'auto' or 'locked', got {value!r}")
     return value
 
 
 def _cache(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"options: {name} wants 'auto', got {value!r}")
+        raise TypeError(f"options: {name} must be 'auto', got {value!r}")
     if value != "auto":
-        raise ValueError(f"options: {name} wants 'auto', got {value!r}")
+        raise ValueError(f"options: {name} must be 'auto', got {value!r}")
     return value
 
 
 def _settings(name: str, value: object) -> dict[str, int]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"options: {name} wants a dict as a report has it in its 'settings', got {value!r}")
+        raise TypeError(f"options: {name} must be a dict such as the 'settings' of a report, got {value!r}")
     for key in value:
         if key not in _KNOBS:
-            raise ValueError(f"options: {name} has no {key!r}; there are {', '.join(_KNOBS)}")
-    return {  # a run without threads found no workers
+            raise ValueError(f"options: {name}: unknown key {key!r}; there are {', '.join(_KNOBS)}")
+    return {  # workers may be 0
         key: whole_number("options", f"settings[{key!r}]", number, least=int(key != "workers"))
         for key, number in value.items()
     }
@@ -84,7 +84,7 @@ def _rewrites_off(before: Any, value: object) -> set[str]:
     if isinstance(value, bool):
         return set() if value else {"all"}
     if not isinstance(value, Mapping):
-        raise TypeError(f"options: rewrites wants a bool, or a dict of name to bool, got {value!r}")
+        raise TypeError(f"options: rewrites must be a bool, or a dict of name to bool, got {value!r}")
     off = set(before)
     for name, on in value.items():
         (off.discard if flag("options", f"rewrites[{name!r}]", on) else off.add)(name)

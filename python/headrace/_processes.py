@@ -1,9 +1,9 @@
-"""`map(f, python="processes")`: begin the processes that call `f`, and bring back what it raises.
+"""`map(f, python="processes")`: start the processes that call `f`, and re-raise its exceptions.
 
-A process is a new interpreter: nothing is forked, so locks, threads and CUDA of this one stay out of it. It gets a socket and
-memory without a name, and lives as long as the socket. The function travels by pickle. One of the main script is imported there
-from the script again, as `multiprocessing` does with "spawn"; where cloudpickle is installed it travels by value instead, and so
-do lambdas and functions of a notebook.
+Each process is a new interpreter: nothing is forked, so it is not affected by locks, threads and CUDA of this one. It gets a socket
+and anonymous shared memory, and lives as long as the socket. The function is sent by pickle. A function of the main script is
+imported from that script again, as `multiprocessing` does with "spawn"; if cloudpickle is installed, it is sent by value instead,
+which also works for lambdas and functions of a notebook.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import Any
 class _Here:
     """This process."""
 
-    importing_main = False  # one that a map began, while it imports the main script
+    importing_main = False  # true in a process of a map while it imports the main script
 
 
-class RemoteTraceback(Exception):  # noqa: N818 -- it is shown as a cause, and is none to catch
+class RemoteTraceback(Exception):  # noqa: N818 -- shown as a cause, not meant to be caught
     """The traceback of an exception in another process; the cause of the same exception here."""
 
     def __init__(self, text: str):
@@ -42,7 +42,7 @@ class RemoteTraceback(Exception):  # noqa: N818 -- it is shown as a cause, and i
 
 
 class Starter:
-    """Begins a process for a function: a call gives the process, our end of the socket and the memory."""
+    """Starts processes for a function: a call returns the process, this side's socket and the shared memory."""
 
     def __init__(self, verb: str, function: Callable[..., Any], job: dict[str, Any]):
         self._function = _pickled(verb, function)
@@ -53,14 +53,14 @@ class Starter:
     def __call__(self) -> tuple[subprocess.Popen[bytes], int, int]:
         if _Here.importing_main:
             raise RuntimeError(
-                'the main script begins processes while it is imported by one; put what it does under `if __name__ == "__main__":`'
+                'the main script starts processes while it is imported by one of them; put its code under `if __name__ == "__main__":`'
             )
         job = {**self._job, "path": sys.path, "main": self._main, "function": self._function.data}
         data = pickle.dumps(job)
         memory = os.memfd_create("headrace", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         fcntl.fcntl(
             memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-        )  # both map it: it may only grow
+        )  # both sides map it: it may only grow
         ours, theirs = socket.socketpair()
         with ours, theirs:
             process = subprocess.Popen(
@@ -68,7 +68,7 @@ class Starter:
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(), memory),
             )
-            with contextlib.suppress(OSError):  # it ended: the first call says how
+            with contextlib.suppress(OSError):  # the process ended: the first call reports how
                 ours.sendall(len(data).to_bytes(8, "little") + data)
             return process, ours.detach(), memory
 
@@ -77,12 +77,12 @@ def _main_script(verb: str, function: Callable[..., Any]) -> dict[str, Any]:
     main = sys.modules["__main__"]
     if getattr(main, "__spec__", None) is None and not Path(getattr(main, "__file__", None) or "").is_file():
         raise TypeError(
-            f'{verb}: python="processes" wants a function that other processes can import, and '
-            f"{getattr(function, '__qualname__', function)!r} stands in no file (python -c, standard input, a notebook or the "
+            f'{verb}: python="processes" needs a function that other processes can import, but '
+            f"{getattr(function, '__qualname__', function)!r} is not defined in a file (python -c, standard input, a notebook or the "
             "prompt); define it in a module, or install cloudpickle"
         )
     data = spawn.get_preparation_data("headrace")
-    return {key: value for key, value in data.items() if key != "authkey"}  # never leaves its process
+    return {key: value for key, value in data.items() if key != "authkey"}  # must not leave this process
 
 
 _PROGRAM = "import sys; from headrace._processes import main; main(int(sys.argv[1]), int(sys.argv[2]))"
@@ -105,13 +105,13 @@ def _pickled(verb: str, function: Callable[..., Any]) -> _Pickled:
     except Exception as error:
         hint = "" if by_value is not None else ", or install cloudpickle"
         raise TypeError(
-            f'{verb}: python="processes" sends the function to other processes, and it cannot be pickled ({error}); '
+            f'{verb}: python="processes" sends the function to other processes, but it cannot be pickled ({error}); '
             f"define it at the top level of a module{hint}"
         ) from error
 
 
 def how_it_ended(process: subprocess.Popen[bytes]) -> str:
-    """Say why a process is gone."""
+    """Return why a process ended."""
     try:
         code = process.wait(timeout=5)
     except subprocess.TimeoutExpired:
@@ -122,11 +122,11 @@ def how_it_ended(process: subprocess.Popen[bytes]) -> str:
 
 
 def raise_again(data: bytes) -> None:
-    """Raise what `describe` described."""
+    """Raise an exception serialised by `describe`."""
     pickled, text = pickle.loads(data)
     try:
         error = pickle.loads(pickled)
-    except Exception:  # noqa: BLE001 -- of a class that only the other process knows
+    except Exception:  # noqa: BLE001 -- its class may only exist in the other process
         error = RuntimeError(text.strip().splitlines()[-1])
     error.__cause__ = RemoteTraceback(text)
     raise error
@@ -144,8 +144,8 @@ def describe(error: BaseException) -> bytes:
 
 
 def main(end: int, memory: int) -> None:
-    """Run as a process of a map: read the job, then answer calls until the socket ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the main process's to answer
+    """Run as a process of a map: read the job, then answer calls until the socket closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C
     link = socket.socket(fileno=end)
     with link.makefile("rb", buffering=0) as stream:
         size = int.from_bytes(_exactly(stream, 8), "little")
@@ -159,7 +159,7 @@ def main(end: int, memory: int) -> None:
             spawn.prepare(job["main"])
             _Here.importing_main = False
         function = pickle.loads(job["function"])
-    except BaseException as error:  # noqa: BLE001 -- told in answer to the first call
+    except BaseException as error:  # noqa: BLE001 -- raised by the first call
         failure = error
 
     def fails(*_: Any, **__: Any) -> Any:
@@ -185,6 +185,6 @@ def _exactly(stream: Any, size: int) -> bytes:
     while len(out) < size:
         piece = stream.read(size - len(out))
         if not piece:
-            sys.exit(0)  # whoever began it is gone
+            sys.exit(0)  # the parent process is gone
         out += piece
     return bytes(out)

@@ -1,4 +1,4 @@
-"""Columns whose rows have shapes of their own."""
+"""Columns whose rows differ in shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._function import to_leaf
 
 
 class Ragged(Sequence[Any]):
-    """Arrays of one dtype and rank, one after the other in one array; `ragged` makes it."""
+    """Arrays of one dtype and rank, concatenated in one array; created by `ragged`."""
 
     def __init__(self, flat: np.ndarray[Any, Any], shapes: np.ndarray[Any, Any]):
         self.flat, self.shapes = flat, shapes
@@ -38,32 +38,32 @@ class Ragged(Sequence[Any]):
 
 
 def ragged(rows: Iterable[Any]) -> Ragged:
-    """Make a column for `from_arrays` of arrays that differ in shape: row i is element i.
+    """Make a column of arrays that differ in shape, for `from_arrays`: row i is element i.
 
-    The arrays are copied into one. It has a length and its rows by position, as a list of the arrays has. A column of bytes or str
-    needs none of this.
+    The arrays are copied into one. The result behaves like a list of the arrays, with a length and indexing. Columns of bytes or
+    str do not need this.
 
     Args:
-        rows: At least one array, or list of numbers; all of one dtype and one rank, of at least 1.
+        rows: At least one array or list of numbers; all of the same dtype and rank, at least one-dimensional.
 
     Raises:
-        ValueError: there is no row, or rows differ in dtype or rank; the message says which.
+        ValueError: there are no rows, or rows differ in dtype or rank.
 
     Example:
         sentences = hr.from_arrays({"tokens": hr.ragged([[1, 2, 3], [4, 5]]), "label": [0, 1]})
     """
     arrays = [to_leaf(np.asarray(row), f"row {number}") for number, row in enumerate(rows)]
     if not arrays:
-        raise ValueError("ragged: wants at least one row, to know what a row is")
+        raise ValueError("ragged: expected at least one row, to infer dtype and rank")
     first = arrays[0]
     for number, array in enumerate(arrays):
         if not isinstance(array, np.ndarray) or array.ndim == 0:
             raise ValueError(
-                f"ragged: wants arrays of at least one dimension, got {array!r} for row {number}"
+                f"ragged: expected arrays with at least one dimension, got {array!r} for row {number}"
             )
         if (array.dtype, array.ndim) != (first.dtype, first.ndim):
             raise ValueError(
-                f"ragged: wants rows of one dtype and rank, got {array.dtype} {array.shape} for row {number} and "
+                f"ragged: expected rows of one dtype and rank, got {array.dtype} {array.shape} for row {number} and "
                 f"{first.dtype} {first.shape} for row 0"
             )
     flat = np.concatenate([array.reshape(-1) for array in arrays])

@@ -1,4 +1,4 @@
-"""rejection_resample: a map that names the classes, and a filter that draws."""
+"""rejection_resample: a map that adds the classes, and a filter that draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .dataset import Dataset
 
 _SEEN_BEFORE = (
-    10  # of each class, before any element came: so that the first few decide little, as in tf.data
+    10  # initial count of each class, so that the first elements have little influence, as in tf.data
 )
 
 
@@ -29,9 +29,9 @@ def resampled(
     seed: int,
     python: Where,
 ) -> Dataset:
-    """Return what `Dataset.rejection_resample` does."""
+    """Return the result of `Dataset.rejection_resample`."""
     if not callable(class_function):
-        raise TypeError(f"rejection_resample: wants a function, got {class_function!r}")
+        raise TypeError(f"rejection_resample: expected a function, got {class_function!r}")
     target = np.asarray(target_dist, np.float64).tolist()
 
     @functools.wraps(class_function)

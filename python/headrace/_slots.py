@@ -1,8 +1,8 @@
-"""Slots: what a saved plan cannot hold — functions, arrays, generators — under the names that `load_plan(bind=…)` wants.
+"""Slots: names for what a saved plan cannot contain (functions, arrays, generators), as used in `load_plan(bind=…)`.
 
-A dataset knows what it binds as a list in the order of its plan: what stands above a verb before the verb, branch after branch. Branches
-that were built apart may give one name to different things; in a plan the second of them is then "keys#2", the third "keys#3".
-Fingerprints leave out what follows the #.
+A dataset keeps a list of what it binds, in the order of its plan: inputs before the verbs that use them, branch after branch.
+Branches that were built separately may use one name for different things; in a plan, the second is then "keys#2", the third "keys#3".
+Fingerprints ignore the # and what follows.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-Bound = list[tuple[str, Any]]  # name and thing of each place in a plan that has a slot
+Bound = list[tuple[str, Any]]  # name and value of each slot in a plan
 
 
 def names_of(bound: Sequence[tuple[str, Any]]) -> list[str]:
-    """Return a name for each place: one thing has one name, and different things have different ones."""
-    known: dict[str, dict[int, int]] = {}  # for each name, what has it and which in a row that is
+    """Return a name for each slot: the same value gets the same name, and different values get different names."""
+    known: dict[str, dict[int, int]] = {}  # for each name, the values that use it, by id, with their ordinals
     names = []
     for name, thing in bound:
         things = known.setdefault(name, {})
@@ -26,7 +26,7 @@ def names_of(bound: Sequence[tuple[str, Any]]) -> list[str]:
 
 
 def with_names(plan: str, names: Sequence[str]) -> str:
-    """Return a plan's text with other names for its slots."""
+    """Return the text of a plan with these names for its slots."""
     value = json.loads(plan)
     for (holder, _), name in zip(_places(value["plan"]), names, strict=True):
         holder["slot"] = name
@@ -34,20 +34,20 @@ def with_names(plan: str, names: Sequence[str]) -> str:
 
 
 def slots_in(tree: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give for each place the name of its slot, its kind and what is said of it.
+    """Yield name, kind and description of each slot.
 
-    The kind is "source", "generator" or "function"; or "keys", "weights" or "choices": numbers beside data.
+    The kind is "source", "generator" or "function"; or "keys", "weights" or "choices": numbers alongside the data.
     """
     for holder, kind in _places(tree):
         yield holder["slot"], kind, holder
 
 
 def bound_in(tree: Any, bind: Mapping[str, Any]) -> Bound:
-    """Return what is bound to each place of a plan; names lose what follows a #."""
+    """Return what is bound to each slot of a plan; names are cut at a #."""
     return [(slot.partition("#")[0], bind[slot]) for slot, _, _ in slots_in(tree)]
 
 
-BESIDE = {"sort_by": "keys", "sample": "weights", "choose": "choices"}  # what the last input of a verb is
+BESIDE = {"sort_by": "keys", "sample": "weights", "choose": "choices"}  # the kind of a verb's last input
 
 
 def _places(node: Any, role: str = "source") -> Iterator[tuple[dict[str, Any], str]]:

@@ -1,7 +1,7 @@
-"""How the leaves of a sample nest: dicts, tuples and a bare leaf, to flat lists and back.
+"""Nesting of samples: converts dicts, tuples and bare leaves to flat lists and back.
 
-A structure is the engine's compact JSON, in which each leaf is its ordinal: `0`, `{"image":0,"label":1}`, `[0,1]`.
-Lists and tuples come back as tuples, dataclasses and other mappings as `Fields`.
+A structure is the engine's compact JSON, with the ordinal of each leaf: `0`, `{"image":0,"label":1}`, `[0,1]`.
+Lists and tuples become tuples, dataclasses and other mappings become `Fields`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ._arguments import did_you_mean
 
 
 class Fields(dict[str, Any]):
-    """The fields of a sample: a dict whose items are attributes too."""
+    """The fields of a sample: a dict whose items are also attributes."""
 
     def __missing__(self, name: object) -> Any:
         raise KeyError(self._without(name))
@@ -28,7 +28,7 @@ class Fields(dict[str, Any]):
 
     def _without(self, name: object) -> str:
         if not isinstance(name, str):
-            return f"the sample is a dict with the fields {', '.join(self) or 'none'}; wants one of their names, got {name!r}"
+            return f"the sample is a dict with the fields {', '.join(self) or 'none'}; expected one of these names, got {name!r}"
         made_by = {"id": "; with_ids() adds it", "valid": "; with_validity() adds it"}.get(name, "")
         known = f"it has {', '.join(self) or 'none'}"
         return f"the sample has no field {name!r}; {known}{made_by or did_you_mean(name, self)}"
@@ -38,14 +38,12 @@ class Fields(dict[str, Any]):
 
 
 def hiding_method(value: object) -> str:
-    """Return what to say of a method of dict that was meant as the field of its name, as in `s.tags.values`; "" of anything else."""
+    """Return a description for a dict method that hides a field of the same name, as in `s.tags.values`; "" for anything else."""
     if not isinstance(value, BuiltinMethodType) or not isinstance(value.__self__, Fields):
         return ""
     name = value.__name__
     return (
-        f"a dict's method .{name}(), which hides the field: take it as [{name!r}]"
-        if name in value.__self__
-        else ""
+        f"the dict method .{name}(), which hides the field; use [{name!r}]" if name in value.__self__ else ""
     )
 
 
@@ -54,7 +52,7 @@ def flatten(
     is_leaf: Callable[[object], bool] | None = None,
     replaced: Callable[[object, str], object] | None = None,
 ) -> tuple[list[str], list[Any], str]:
-    """Return the names, the leaves and the structure of a nested value; `replaced`: what stands for one, by its path."""
+    """Return the names, the leaves and the structure of a nested value. `replaced(node, path)` may replace nodes."""
     names: list[str] = []
     leaves: list[Any] = []
 
@@ -79,13 +77,16 @@ def flatten(
 
 
 def packer(structure: str, mapping: type[dict[str, Any]] = dict) -> Callable[[list[Any]], Any]:
-    """Return the function that nests a list of leaves as `structure` says."""
+    """Return a function that nests a list of leaves according to `structure`."""
     nest = json.loads(structure)
     if isinstance(nest, int):
         return lambda leaves: leaves[nest]
     if isinstance(nest, dict) and list(nest.values()) == list(range(len(nest))):
         names = tuple(nest)
-        if mapping is dict and len(names) in {1, 2}:  # a display takes a quarter of what dict(zip()) does
+        if mapping is dict and len(names) in {
+            1,
+            2,
+        }:  # a dict display takes a quarter of the time of dict(zip())
             one, other = names[0], names[-1]
             if len(names) == 1:
                 return lambda leaves: {one: leaves[0]}

@@ -1,7 +1,7 @@
 """Tracing: a user's function, called once or twice with symbols, becomes a graph of operators.
 
-A symbol stands for a field or for what an operator made of it. Whatever needs real data (`bool`, `len`, iteration, NumPy)
-raises `NeedsData`, and the function then runs as Python on every sample. So does a dimension that differs from sample to sample.
+A symbol represents a field or an operator's result. Operations that need real data (`bool`, `len`, iteration, NumPy) raise
+`NeedsData`, and the function then runs as Python on every sample. So does using a dimension that differs between samples.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class NeedsData(Exception):  # noqa: N818 -- caught by map, never shown
 
 
 def _asked_by_us() -> bool:
-    """Whether who asks for a property, which asks here, is this package."""
+    """Whether the property that calls this was accessed by this package."""
     return str(sys._getframe(2).f_globals.get("__name__", "")).startswith("headrace.")
 
 
 class Tracer(_core.Tracer):
-    """A graph under trace, and the C functions that it calls."""
+    """A graph being traced, and the C functions that it calls."""
 
     def __init__(self, slot: str, *arguments: Any):
         super().__init__(*arguments)
@@ -41,7 +41,7 @@ class Tracer(_core.Tracer):
         self._functions: list[Any] = []
 
     def slot_of(self, function: Any) -> str:
-        """Return what saved plans call a C function: the map's slot, followed by a number for the second and so on."""
+        """Return the slot of a C function in saved plans: the map's slot, with a number from the second function on."""
         at = next((at for at, known in enumerate(self._functions) if known is function), None)
         if at is None:
             at = len(self._functions)
@@ -49,7 +49,7 @@ class Tracer(_core.Tracer):
         return self._slot if at == 0 else f"{self._slot}#{at + 1}"
 
     def bound(self, program: _core.Program) -> list[tuple[str, Any]]:
-        """Return what to bind at each place of a program that it finished: some calls may have been dropped."""
+        """Return what to bind to each slot of a finished program, where some calls may have been dropped."""
         by_slot = {self.slot_of(function): function for function in self._functions}
         steps = json.loads(program.json())["steps"] if by_slot else []
         return [(self._slot, by_slot[step["params"]["slot"]]) for step in steps if "slot" in step["params"]]
@@ -67,19 +67,19 @@ class Symbol:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        # `isinstance(x, np.ndarray)` would be False while tracing and True with data: a graph of the wrong branch.
+        # `isinstance(x, np.ndarray)` would be False in tracing but True with data, so the wrong branch would be traced.
         if _asked_by_us():
             return Symbol
         raise NeedsData("it asked for the type of a field")
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype that a Python function gets: bf16 is `ml_dtypes.bfloat16`, or without that package uint16, its bits; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
+        """The dtype that a Python function gets: bfloat16 is `ml_dtypes.bfloat16`, or uint16 bits if that package is not installed; bytes and str are `np.dtype(bytes)` and `np.dtype(str)`."""
         return numpy_dtype(self._tracer.spec(self._value)[0])
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """The dimensions: numbers, and what is no number where they differ from sample to sample."""
+        """The dimensions: ints, or a placeholder for those that differ between samples."""
         return tuple(SymbolDimension() if dim is None else dim for dim in self._tracer.spec(self._value)[1])
 
     @property
@@ -130,7 +130,7 @@ class Symbol:
     def __neg__(self) -> Any:
         dtype = self._tracer.spec(self._value)[0]
         if dtype.startswith("u"):
-            raise ValueError(f"-: wants numbers that may be below 0, got {dtype}; ops.cast gives some")
+            raise ValueError(f"-: expected a signed dtype, got {dtype}; convert it with ops.cast")
         return apply("multiply", [self], {"value": -1})[0]
 
     def __lt__(self, other: Data) -> Any:
@@ -201,13 +201,13 @@ for _name, _what in _NOT_OF_SYMBOLS.items():
     setattr(Symbol, _name, _needs_data(f"it used {_what} of a field"))
 
 _WHY_NO_DIMENSION = (
-    "it used a dimension that differs from sample to sample, so the shape is known only when it runs "
+    "it used a dimension that differs between samples, which is known only at run time "
     "(ops.length(x) is the traced length of a vector)"
 )
 
 
 class SymbolDimension:
-    """A dimension that differs from sample to sample: whatever asks for its number needs data."""
+    """A dimension that differs between samples: using its value needs data."""
 
     __slots__ = ()
 
@@ -217,7 +217,7 @@ class SymbolDimension:
             return SymbolDimension
         raise NeedsData(_WHY_NO_DIMENSION)
 
-    def __repr__(self) -> str:  # so that `print(x.shape)` shows the others
+    def __repr__(self) -> str:  # so that `print(x.shape)` shows the other dimensions
         return "?"
 
     def __getattr__(self, name: str) -> Any:
@@ -231,27 +231,10 @@ _OF_ONE = (
 for _name in [*"eq ne lt le gt ge".split(), *_OF_ONE, *_OF_TWO, *(f"r{_name}" for _name in _OF_TWO)]:
     setattr(SymbolDimension, f"__{_name}__", _needs_data(_WHY_NO_DIMENSION))
 
-_NUMPY_NAMES = {
-    "bool": "bool",
-    "u8": "uint8",
-    "u16": "uint16",
-    "u32": "uint32",
-    "u64": "uint64",
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "bytes": "bytes",
-    "str": "str",
-}
-
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Return the dtype that NumPy holds the engine's in; of bf16 that of ml_dtypes, or without it uint16, its bits."""
-    dtype: np.dtype[Any] = _core.bf16_dtype() if name == "bf16" else np.dtype(_NUMPY_NAMES[name])  # type: ignore[assignment]
+    """Return the dtype that NumPy holds a field in; for bfloat16 that of ml_dtypes, or without it uint16, its bits."""
+    dtype: np.dtype[Any] = _core.bf16_dtype() if name == "bfloat16" else np.dtype(name)  # type: ignore[assignment]
     return dtype
 
 
@@ -259,11 +242,11 @@ Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
 
 
 def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
-    """Apply an operator: on symbols it joins the graph under trace, on arrays, bytes and str it computes now."""
+    """Apply an operator: symbols add it to the traced graph; arrays, bytes and str compute it eagerly."""
     if any(not isinstance(value, Symbol) and isinstance(value, Mapping) for value in data):
-        raise TypeError(f"{name}: wants a field, got the whole sample; pass one of its fields, as s.image")
+        raise TypeError(f"{name}: expected a field, got the whole sample; pass a field, such as s.image")
     if hiding := next(filter(None, map(hiding_method, data)), None):
-        raise TypeError(f"{name}: wants a field, got {hiding}")
+        raise TypeError(f"{name}: expected a field, got {hiding}")
     fields = [value for value in data if isinstance(value, Symbol)]
     symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
     if not symbols:
@@ -272,9 +255,9 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
         )
     tracer = symbols[0]._tracer
     if any(symbol._tracer is not tracer for symbol in symbols):
-        raise NeedsData(f"it gave {name} a field of another map")
+        raise NeedsData(f"it passed {name} a field of another map")
     if len(fields) < len(data):
-        raise NeedsData(f"it gave {name} a constant array beside a field")
+        raise NeedsData(f"it passed {name} a constant array together with a field")
     bound = [(key, value._value) for key, value in params.items() if isinstance(value, Symbol)]
     constants = {key: plain(value) for key, value in params.items() if not isinstance(value, Symbol)}
     values = tracer.add(name, constants, [field._value for field in fields], bound)
@@ -282,13 +265,13 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
 
 
 def apply_named(name: str, data: Sequence[Data], params: dict[str, Any]) -> Any:
-    """Apply an operator whose results have names, and nest them as its parameters say."""
+    """Apply an operator whose results have names, and nest them according to its parameters."""
     results = apply(name, data, params)
     return packer(_core.output_structure(name, plain(params)), Fields)(results)
 
 
 def constant(tracer: Tracer, value: object) -> int | None:
-    """Add a number or bool that is no field to the graph, in the dtype that NumPy gives it; None for anything else."""
+    """Add a constant number or bool to the graph, with the dtype that NumPy gives it; None for anything else."""
     if not isinstance(value, (bool, int, float, np.generic, np.ndarray)):
         return None
     array = np.asarray(value)
@@ -303,7 +286,7 @@ def constant(tracer: Tracer, value: object) -> int | None:
 
 
 def plain(value: Any) -> Any:
-    """Turn a parameter into what JSON holds: NumPy scalars and arrays into numbers and lists, dtypes into names."""
+    """Convert a parameter to JSON types: NumPy scalars and arrays to numbers and lists, dtypes to names."""
     if type(value) is SymbolDimension:
         raise NeedsData(_WHY_NO_DIMENSION)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -323,11 +306,11 @@ def plain(value: Any) -> Any:
     try:
         return np.dtype(value).name
     except TypeError:
-        raise TypeError(f"wants a number, a str, a list of them or a dtype, got {value!r}") from None
+        raise TypeError(f"expected a number, a str, a list of them or a dtype, got {value!r}") from None
 
 
 def leaf_of(value: Any) -> Any:
-    """Return a value as what operators compute on: bytes, str, or an array in C order."""
+    """Convert a value to an operand of operators: bytes, str, or a C-contiguous array."""
     return value if isinstance(value, (bytes, str)) else np.ascontiguousarray(value).reshape(np.shape(value))
 
 

@@ -1,4 +1,4 @@
-"""What all verbs stand on; `Dataset` is the sum of the classes of verbs."""
+"""The base of all verbs; `Dataset` inherits from the classes of verbs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _TRACED = ("map", "filter", "take_while", "unique", "scan", "bucket_by_length", 
 
 
 def field_of(element: Any, name: str) -> Any:
-    """Return a field by its name, which of nested ones is a path: "image/bytes", "0"."""
+    """Return a field by its name; for nested fields a path: "image/bytes", "0"."""
     if isinstance(element, Symbol) or not isinstance(element, (Mapping, tuple)):
-        return element  # the only one
+        return element  # the only field
     for step in name.split("/"):
         element = element[int(step)] if isinstance(element, tuple) else element[step]
     return element
 
 
 def _refusal(function: Callable[..., Any], count: int) -> str | None:
-    """Return why the function cannot be called with this many arguments, and its generator when it wants one."""
-    try:  # not what a wrapper wraps: it may take one argument for a function of several
+    """Return why the function cannot be called with this many arguments, plus `rng` if it has that parameter."""
+    try:  # not the wrapped function: a wrapper may take one argument for a function of several
         own = inspect.signature(function, follow_wrapped=False)
     except (TypeError, ValueError):
         return None
@@ -43,32 +43,36 @@ def _refusal(function: Callable[..., Any], count: int) -> str | None:
 
 
 def check_takes(verb: str, function: Callable[..., Any], arguments: Sequence[str]) -> None:
-    """Raise a TypeError that names what the function gets when it cannot be called with these arguments."""
+    """Raise a TypeError that lists the arguments if the function cannot be called with them."""
     if error := _refusal(function, len(arguments)):
         names = " and ".join(f"the {name}" for name in arguments)
-        raise TypeError(f"{verb}: {label_of(function)} gets {len(arguments)} arguments, {names}: {error}")
+        raise TypeError(
+            f"{verb}: {label_of(function)} is called with {len(arguments)} arguments, {names}: {error}"
+        )
 
 
 def _check_takes_one(verb: str, function: Callable[..., Any], structure: str) -> None:
-    """Raise a TypeError that says how to take an element apart, when the function cannot be called with one argument."""
+    """Raise a TypeError with a hint how to unpack the element, if the function cannot be called with one argument."""
     if error := _refusal(function, 1):
         what, apart = {"[": (", a tuple", "*s"), "{": (", a dict", "**s")}.get(structure[0], ("", ""))
         hint = f"; write lambda s: f({apart})" if apart and "missing" in error else ""
-        raise TypeError(f"{verb}: {label_of(function)} gets one argument, the element{what}: {error}{hint}")
+        raise TypeError(
+            f"{verb}: {label_of(function)} is called with one argument, the element{what}: {error}{hint}"
+        )
 
 
 class Verbs:
-    """A node, and what a plan cannot hold of it."""
+    """A node, and what it binds that a plan cannot contain."""
 
     _node: _core.Node
-    _bound: Bound  # by the plan's places, from the first on
+    _bound: Bound  # in the order of the plan's slots
 
     def _then(self, node: _core.Node, *bound: tuple[str, Any], others: Sequence[Dataset] = ()) -> Dataset:
-        """Return a dataset of the node over this one and the others, which binds more."""
+        """Return the dataset of a node over this dataset and others, with what it binds."""
         raise NotImplementedError
 
     def _next_slot(self, verb: str) -> str:
-        """Return the name of a Python function in saved plans."""
+        """Return the slot of a Python function in saved plans."""
         return f"{verb}_{sum(name.rpartition('_')[0] in _TRACED for name in set(names_of(self._bound)))}"
 
     def _program(
@@ -79,9 +83,9 @@ class Verbs:
         num_parallel: int | None = None,
         pure: bool = False,
     ) -> tuple[_core.Program, Bound, str]:
-        """Return the function as a program over the elements, what to bind in a saved plan, the user's line."""
+        """Return the function as a program over the elements, what to bind in a saved plan, and the user's line."""
         if not callable(function):
-            raise TypeError(f"{verb}: wants a function, got {function!r}")
+            raise TypeError(f"{verb}: expected a function, got {function!r}")
         if (native := as_c_function(function)) is not None:
             if python:
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""The version, from the installed package; a checkout that is not installed has none."""
+"""The version of the installed package; "0+unknown" in a checkout that is not installed."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,4 @@
-"""Writing: a dataset's samples to disk in one go, or one sample after the other."""
+"""Writing data sets: all samples of a dataset, or one sample at a time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy as np
 from . import _core
 from ._arguments import byte_size, flag, names_checked, text, whole_number
 from ._function import leaves_of, spec_of
-from ._progress import line_where_watched, size_text
 from ._structure import flatten
 from ._trace import plain
+from ._watching.progress import line_where_watched, size_text
 
 if TYPE_CHECKING:
     from .dataset import FieldSpec
@@ -34,7 +34,7 @@ def wanted(
     overwrite: bool,
     options: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return what the engine wants to know of the data set to be written."""
+    """Return the engine's options for a data set to be written."""
     size = 0 if shard_size is None else byte_size(verb, "shard_size", shard_size)
     return {
         "format": "" if format is None else text(verb, "format", format),
@@ -52,7 +52,7 @@ def write(
     progress: Callable[[dict[str, Any]], Any] | bool | None,
     given: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write the samples of a plan: what `Dataset.write` says."""
+    """Write the samples of a plan; see `Dataset.write`."""
     if callable(progress) or (progress is not None and not flag("write", "progress", progress)):
         report = _core.write(node, os.fspath(path), given, dict(loading), progress or None)
     else:
@@ -68,12 +68,12 @@ def write(
                 node, os.fspath(path), given, dict(loading), show if line is not None else None
             )
     for one in report.pop("warnings"):
-        warnings.warn(one, RuntimeWarning, stacklevel=4)  # this, Dataset.write, and what checks its arguments
+        warnings.warn(one, RuntimeWarning, stacklevel=4)  # above this function, Dataset.write and its wrapper
     return report
 
 
 class Writer:
-    """Writes samples to a data set that appears, whole, when its `with` block ends; made by `headrace.writer`."""
+    """Writes samples to a data set that appears, complete, at the end of its `with` block; created by `headrace.writer`."""
 
     def __init__(
         self,
@@ -84,10 +84,10 @@ class Writer:
         self._path = os.fspath(path)
         self._given = given
         self._writer: _core.Writer | None = None
-        self._opening = threading.Lock()  # by the first sample, whichever thread has it
+        self._opening = threading.Lock()  # the first sample, of any thread, opens the writer
         self._structure = ""
         self._names: list[str] = []
-        self._texts: dict[str, type] = {}  # of lists of texts, by the path of the list: str or bytes
+        self._texts: dict[str, type] = {}  # str or bytes, by the path of a list of strings
         self._over = False
         self._report: dict[str, Any] | None = None
         self._failure: Exception | None = None
@@ -97,16 +97,20 @@ class Writer:
             self._open(names, [_spec(leaf) for leaf in leaves])
 
     def write(self, sample: Any) -> None:
-        """Write a sample: a dict, tuple, dataclass or single value of arrays, numbers, bytes and str, as the first was.
+        """Write a sample: a dict, tuple, dataclass or single value of arrays, numbers, bytes and str, like the first sample.
 
-        A list of str, or of bytes, is the field `{"values": str, "lengths": i64 (n)}`: all of them one after the other, and how many bytes
-        each has. `[]` is one where the first sample has some there, or the schema both fields.
+        A list of str, or of bytes, becomes the field `{"values": str, "lengths": int64 (n,)}`: the concatenated strings, and the
+        length of each in bytes. `[]` is accepted if the first sample had a list there, or the schema has both fields.
 
-        Any thread may call it, in any order; a forked child may not. It is copied, and encoded and written in the background: an error may be that of an earlier sample.
+        Any thread may call it, in any order, but not a forked child. The sample is copied, then encoded and written in the background,
+        so an error may be that of an earlier sample.
+
+        Args:
+            sample: The sample.
 
         Raises:
-            ValueError: its fields are not those of the schema, or the format cannot hold them.
-            OSError: the disk is full, or the folder cannot be written to.
+            ValueError: its fields differ from the schema, or the format cannot store them.
+            OSError: the disk is full, or the folder is not writable.
         """
         if self._over:
             raise ValueError("write: the writer is closed")
@@ -119,7 +123,9 @@ class Writer:
             by_name = dict(zip(names, leaves, strict=True))
             leaves = [by_name[name] for name in self._names]
         elif structure != self._structure:
-            raise ValueError(f"write: wants a sample of the structure {self._structure}, got {structure}")
+            raise ValueError(
+                f"write: expected a sample with the structure {self._structure}, got {structure}"
+            )
         assert self._writer is not None
         try:
             self._writer.add(leaves)
@@ -128,13 +134,13 @@ class Writer:
             raise ValueError(f"{error}{hint}") if hint else error from None
 
     def close(self) -> dict[str, Any]:
-        """Let the data set appear, as the end of the `with` block does. Closed again, it gives or raises the same.
+        """Finish the data set, as the end of the `with` block does. Closing again returns or raises the same.
 
         Returns:
-            {"format", "samples", "bytes" (of files), "shards", "reused_shards"}.
+            {"format", "samples", "bytes" (of all files), "shards", "reused_shards"}.
 
         Raises:
-            ValueError: nothing was written, and no schema given.
+            ValueError: nothing was written, and no schema was given.
         """
         if self._report is None:
             if self._failure is not None:
@@ -143,7 +149,7 @@ class Writer:
                 raise ValueError("write: the writer was discarded")
             if self._writer is None:
                 raise ValueError(
-                    "write: wants a sample, or a schema that says what samples there might have been"
+                    "write: expected at least one sample, or a schema; nothing was written, so the fields are not known"
                 )
             self._over = True
             try:
@@ -154,7 +160,7 @@ class Writer:
         return self._report
 
     def discard(self) -> None:
-        """Give up: nothing appears, and nothing is left. What an exception in the `with` block does."""
+        """Give up: no data set appears, and no files are left. An exception in the `with` block does the same."""
         if self._writer is not None and not self._over:
             self._writer.discard()
         self._over = True
@@ -174,7 +180,7 @@ class Writer:
             self.close()
 
     def _schema_hint(self, leaves: list[Any]) -> str:
-        """Show the schema that says the lengths of the first sample's arrays, where they were left free."""
+        """Return a hint with a schema that fixes the shapes of this sample's arrays, if they were inferred."""
         if not self._is_inferred or not any(len(leaf.shape) > 1 for leaf in leaves if hasattr(leaf, "shape")):
             return ""
         specs = (spec_of(leaf) for leaf in leaves)
@@ -182,11 +188,13 @@ class Writer:
             f'"{name}": ("{spec[0]}", {list(leaf.shape) if hasattr(leaf, "shape") else list(spec[1])})'
             for name, spec, leaf in zip(self._names, specs, leaves, strict=True)
         )
-        return f"; schema={{{fields}}} says the lengths of this sample's arrays, None for a free one"
+        return (
+            f"; schema={{{fields}}} fixes the shapes of this sample's arrays; use None for a free dimension"
+        )
 
     def _joined(self, node: object, path: str) -> object:
-        """Make one text of a list of them, and how many bytes each has."""
-        if not isinstance(node, list) or not path:  # a sample that is a list is its fields
+        """Convert a list of strings to their concatenation and the length of each in bytes."""
+        if not isinstance(node, list) or not path:  # a sample that is a list is a list of fields
             return node
         kind: Any = type(node[0]) if node else self._texts.get(path)
         if kind not in (str, bytes) or not all(type(text) is kind for text in node):
@@ -214,25 +222,26 @@ def writer(
     overwrite: bool = False,
     options: Mapping[str, Any] | None = None,
 ) -> Writer:
-    """Write samples one after the other.
+    """Write a data set one sample at a time.
 
-        with hr.writer("out.tfrecord") as w:
-            w.write({"image": jpeg, "label": 3})
-
-    The data set appears under its name when the block ends, whole; when an exception leaves the block, nothing appears.
-    `Dataset.write` writes all of a dataset, and goes on where it was stopped.
+    The complete data set appears under its name when the `with` block ends; if an exception leaves the block, nothing appears.
+    `Dataset.write` writes all samples of a dataset, and can resume an interrupted run.
 
     Args:
-        path: A file, or the folder of the shards; its ending names the format.
-        schema: Of the samples: `{"image": ("bytes", [None]), "label": ("i64", [])}`, with FieldSpecs too. When not given, the dtypes and
-            ranks of the first sample, any length in each dimension.
-        format: The name of the format, when the ending is not its.
-        shard_size: Bytes of samples after which a new file is begun, as 150_000_000 or "150MB"; one file when not given.
-        overwrite: Replace a data set that Headrace wrote. Anything else at the path is refused.
-        options: Of the format; `formats()` lists them.
+        path: A file, or a folder for shards; its extension determines the format.
+        schema: The fields of the samples: `{"image": ("bytes", [None]), "label": ("int64", [])}`; FieldSpecs are accepted too. When not
+            given, the dtypes and ranks of the first sample, with any size in each dimension.
+        format: The name of the format, if the extension does not determine it.
+        shard_size: Start a new file after this many bytes of samples: 150_000_000 or "150MB"; one file when not given.
+        overwrite: Replace a data set that Headrace wrote. Anything else at the path is an error.
+        options: Options of the format; `formats()` lists them.
 
     Raises:
-        ValueError: no format goes by this ending, the format has no such option, or something is at the path.
+        ValueError: the extension is not that of a format, the format has no such option, or the path exists.
+
+    Example:
+        with hr.writer("out.tfrecord") as w:
+            w.write({"image": jpeg, "label": 3})
     """
     given = wanted(
         "writer", format=format, shard_size=shard_size, shards=None, overwrite=overwrite, options=options
@@ -248,7 +257,7 @@ def _spec(given: Any) -> tuple[str, list[int | None]]:
     is_pair = isinstance(given, (tuple, list)) and len(given) == 2
     if not is_pair and not (hasattr(given, "dtype") and hasattr(given, "shape")):
         raise ValueError(
-            f'writer: schema wants (dtype, shape) for each field, as ("f32", [2, 3]), got {given!r}'
+            f'writer: schema needs (dtype, shape) for each field, as in ("float32", [2, 3]), got {given!r}'
         )
     dtype, shape = given if is_pair else (given.dtype, given.shape)
-    return dtype if isinstance(dtype, str) else np.dtype(dtype).name, list(shape)
+    return str(plain(dtype)), list(shape)

@@ -1,4 +1,4 @@
-"""Dataset: a pipeline as an immutable value. Every verb answers a new one; nothing runs until something iterates."""
+"""Dataset: a pipeline as an immutable value. Every verb returns a new one; nothing runs until it is iterated over."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+import numpy as np
 
 from . import _core
 from ._arguments import flag, names_checked, text, verb_meant, whole_number
@@ -20,6 +22,7 @@ from ._options import merged_options
 from ._ranks import from_environment
 from ._slots import Bound, names_of, with_names
 from ._structure import packer
+from ._trace import numpy_dtype, plain
 from ._write import wanted, write
 
 if TYPE_CHECKING:
@@ -33,27 +36,46 @@ Policy = Literal["raise", "skip", "replace"]
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """What a field looks like: `dtype` is "u8", "f32", "bytes" …; None in `shape` differs from sample to sample."""
+    """Dtype and shape of a field of an element.
 
-    dtype: str
+    Attributes:
+        dtype: A `numpy.dtype`, or a name if NumPy has none: "bytes", "str", and "bfloat16" unless ml_dtypes is installed. Can be given
+            as anything that NumPy accepts as a dtype, a dtype of torch or TensorFlow, or a name.
+        shape: The dimensions; None for one that differs between samples.
+
+    Example:
+        >>> FieldSpec("float32", (224, 224, 3)).dtype
+        dtype('float32')
+    """
+
+    dtype: np.dtype[Any] | str
     shape: tuple[int | None, ...]
+
+    def __post_init__(self) -> None:
+        name = _core.dtype_name(str(plain(self.dtype)))
+        known = None if name in {"bytes", "str"} else numpy_dtype(name)
+        object.__setattr__(self, "dtype", known if known is not None and known.name == name else name)
 
 
 class _Sources(type):
-    """Says what was meant by `Dataset.from_tensor_slices` and its like: here what makes datasets stands in the module."""
+    """Hints for `Dataset.from_tensor_slices` and the like: in Headrace, functions that create datasets are in the module."""
 
-    if not TYPE_CHECKING:  # with it every name would have a type
+    if not TYPE_CHECKING:  # else type checkers would accept any name
 
         def __getattr__(cls, name: str) -> NoReturn:
             import headrace  # noqa: PLC0415 -- it imports this module
 
             is_elsewhere = name in headrace.__all__
-            meant = f"; here it is headrace.{name}" if is_elsewhere else verb_meant(name, _verbs())
+            meant = f"; use headrace.{name}" if is_elsewhere else verb_meant(name, _verbs())
             raise AttributeError(f"Dataset has no attribute {name!r}{meant}", name=name, obj=None)
 
 
 class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
-    """A pipeline from data to elements, made by `headrace.read` and its like, and by the verbs below."""
+    """A pipeline from data to elements, created by `headrace.read` and similar functions, and by the verbs below.
+
+    Example:
+        train = hr.read("imagenet/train").shuffle(seed=17).map(augment).batch(256)
+    """
 
     def __init__(
         self,
@@ -71,7 +93,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         below = [*self._bound, *(pair for other in others for pair in other._bound)]
         return Dataset(node, self._options, [*below, *bound])
 
-    if not TYPE_CHECKING:  # with it every name would have a type
+    if not TYPE_CHECKING:  # else type checkers would accept any name
 
         def __getattr__(self, name: str) -> NoReturn:
             raise AttributeError(
@@ -91,24 +113,30 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     ) -> Dataset:
         """Apply a function to every element.
 
-        The function gets the element (fields as items and attributes) and returns the new one: a dict, tuple, dataclass
-        or a single value. It is called twice with symbols, and becomes a graph of native operators. If it needs real data or draws
-        random numbers, it runs as Python on every element instead, and one warning says why: it then gets NumPy arrays that are
-        its own, scalars, bytes and str, and returns such. With a parameter `rng` it gets a `numpy.random.Generator` that is
-        the same for the same sample and epoch.
+        The function gets the element (fields as items and attributes) and returns the new element: a dict, tuple, dataclass or a
+        single value. It is called twice with symbols to trace it into a graph of native operators. If it needs real data or draws
+        random numbers, it runs as Python for every element instead, and a warning gives the reason. It then gets NumPy arrays that it
+        may modify, scalars, bytes and str, and returns the same types. With a parameter `rng` it gets a `numpy.random.Generator`
+        that is the same for the same sample and epoch.
 
         Args:
-            function: From element to element. Or a C function of ctypes, numba or cffi, or what `headrace.c_function` made of one: its
-                arguments are the element's fields in their order, and no Python runs.
-            python: Run it as Python without trying to trace it: `True` or `"threads"` in the threads of this process, where
-                one of them at a time holds the GIL; `"processes"` in other processes, one a worker, begun when they are
-                first needed: what keeps the GIL for long then uses all cores. The function must be known by name in a
-                module, or cloudpickle be installed; in a script, what begins the loader stands under
-                `if __name__ == "__main__":`. Elements travel through shared memory.
-            num_parallel: Calls of a function that runs as Python, at most so many at once (at least 1): for what bears no more, such as
-                a service or a library that is not thread-safe. Not given: as many as there are workers. Native operators need no bound.
-            pure: A function that runs as Python answers the same whenever it is called for a sample, and nothing else depends on its
-                being called: so `options(cache="auto")` may keep what it made. Native operators and C functions say so themselves.
+            function: From element to element. Or a C function of ctypes, numba or cffi, or a result of `headrace.c_function`: its
+                arguments are the element's fields in order, and no Python runs.
+            python: Run it as Python without tracing. `True` or `"threads"`: in the worker threads of this process, one at a time
+                holding the GIL. `"processes"`: in other processes, one per worker, started when first needed, so that functions that
+                hold the GIL use all cores. Such a function must be importable by name from a module, unless cloudpickle is
+                installed; in a script, the code that starts the loader must be under `if __name__ == "__main__":`. Elements are
+                passed through shared memory.
+            num_parallel: Maximum number of concurrent calls of a function that runs as Python (at least 1), for services or libraries
+                that are not thread-safe. As many as there are workers when not given. Not for native operators.
+            pure: Promise that a function that runs as Python always returns the same result for a sample and has no side effects, so
+                that `options(cache="auto")` may cache its results. Not needed for native operators and C functions.
+
+        Warns:
+            PythonFunctionWarning: the function cannot be traced and runs as Python.
+
+        Example:
+            ds.map(lambda s: {"image": ops.decode_image(s.image), "label": s.label})
         """
         return self._mapped("map", function, python, num_parallel, pure=flag("map", "pure", pure))
 
@@ -116,9 +144,17 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     def filter(
         self, function: Callable[..., Any], *, python: Where = False, num_parallel: int | None = None
     ) -> Dataset:
-        """Keep the elements for which a function answers true (a bool scalar); traced like `map`.
+        """Keep the elements for which a function returns True.
 
-        The length is not known afterwards, and random access ends.
+        The result has no known length and no random access.
+
+        Args:
+            function: From element to a bool scalar; traced like `map`.
+            python: As in `map`.
+            num_parallel: As in `map`.
+
+        Example:
+            ds.filter(lambda s: s.label < 10)
         """
         return self._mapped("filter", function, python, num_parallel)
 
@@ -131,7 +167,17 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         num_parallel: int | None = None,
         pure: bool = False,
     ) -> Dataset:
-        """Make several elements of each: `map`, whose result has rows, then `unbatch`."""
+        """Map each element to several: `map` with a function that returns rows, then `unbatch`.
+
+        Args:
+            function: From element to an array of rows, or to fields with the same number of rows.
+            python: As in `map`.
+            num_parallel: As in `map`.
+            pure: As in `map`.
+
+        Example:
+            hr.from_arrays(np.arange(6).reshape(2, 3)).flat_map(lambda row: row * 10)  # 0, 10, 20, 30, 40, 50
+        """
         return self.map(function, python=python, num_parallel=num_parallel, pure=pure).unbatch()
 
     def _mapped(
@@ -148,18 +194,26 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         return self._then(node, *bound)
 
     def unbatch(self) -> Dataset:
-        """Make an element of every row; fields without rows are repeated for each."""
+        """Split elements into their rows along the first dimension; fields without rows are repeated for each row."""
         return self._then(_core.unbatch(self._node, users_line()))
 
     @names_checked
     def batch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
         """Stack `size` elements along a new first dimension.
 
+        Fields of str become lists, fields of bytes a `BytesColumn`.
+
         Args:
-            size: Rows of a batch, at least 1.
-            drop_last: Leave out a last batch that is not full.
+            size: Rows per batch, at least 1.
+            drop_last: Drop a last batch that is not full.
             ragged: Allow rows of different shapes; each field is then a `RaggedColumn`: a sequence of arrays, with all of them in its
-                `values` and `row_splits`. Functions get a list of arrays. Fields of str always are lists, of bytes a `BytesColumn`.
+                `values` and `row_splits`. Functions get a list of arrays.
+
+        Raises:
+            ValueError: in a run: rows differ in shape, and ragged is False.
+
+        Example:
+            (batch,) = hr.range(3).batch(3)  # array([0, 1, 2])
         """
         rows = whole_number("batch", "size", size, least=1)
         drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)
@@ -167,7 +221,12 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def ragged_batch(self, size: int, *, drop_last: bool = False) -> Dataset:
-        """`batch` of rows that may have different shapes: `ragged=True`."""
+        """Stack `size` elements that may differ in shape: `batch(size, ragged=True)`.
+
+        Args:
+            size: Rows per batch, at least 1.
+            drop_last: Drop a last batch that is not full.
+        """
         return self.batch(size, drop_last=drop_last, ragged=True)
 
     @names_checked
@@ -180,16 +239,19 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         drop_last: bool = False,
         ragged: bool = False,
     ) -> Dataset:
-        """Stack `size` elements, then those `shift` elements further on, and so on: windows may share elements, or leave some out.
+        """Stack windows of `size` elements, each starting `shift` elements after the previous; windows may overlap or have gaps.
 
-        Element k has rows k · shift, k · shift + stride, …. The last windows have fewer rows, as a last batch has.
+        Window k has the rows k · shift, k · shift + stride, …. The last windows may have fewer rows, like a last batch.
 
         Args:
-            size: Rows of a window, at least 1.
-            shift: Elements from the first row of a window to that of the next; `size` when not given.
+            size: Rows per window, at least 1.
+            shift: Elements from the first row of a window to the first row of the next; `size` when not given.
             stride: Elements from row to row.
-            drop_last: Leave out windows that are not full.
+            drop_last: Drop windows that are not full.
             ragged: Allow rows of different shapes, as in `batch`.
+
+        Example:
+            hr.range(5).window(3, shift=1, drop_last=True)  # [0 1 2], [1 2 3], [2 3 4]
         """
         rows, apart = whole_number("window", "size", size), whole_number("window", "stride", stride)
         further = rows if shift is None else whole_number("window", "shift", shift)
@@ -198,37 +260,52 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def rebatch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
-        """Make batches of another size of the rows of batches: `unbatch` and `batch`, with what `batch` takes."""
+        """Change the batch size: `unbatch`, then `batch` with the same arguments.
+
+        Args:
+            size: Rows per batch, at least 1.
+            drop_last: Drop a last batch that is not full.
+            ragged: Allow rows of different shapes, as in `batch`.
+        """
         return self.unbatch().batch(size, drop_last=drop_last, ragged=ragged)
 
     @names_checked
     def with_ids(self, field: str = "id") -> Dataset:
-        """Add a field that holds the sample's id, i64: the ordinal of its read << 48 | its index there.
+        """Add an int64 scalar field with the sample's id: (ordinal of its read << 48) | (its index there).
 
-        The id is that of the sample in the data: what `unbatch` and `flat_map` make of one sample has one id, and a sample that
-        `shard` repeats has it twice.
+        It identifies the sample in the data: elements made from one sample by `unbatch` or `flat_map` have the same id, and a sample
+        that `shard` repeats has the same id twice.
+
+        Args:
+            field: Name of the new field.
         """
         name = text("with_ids", "field", field)
         return self._then(_core.with_engine_field(self._node, "id", name, users_line()))
 
     @names_checked
     def with_validity(self, field: str = "valid") -> Dataset:
-        """Add a bool field that is False for the samples that `shard(even="pad")` adds."""
+        """Add a bool scalar field that is False for samples added by `shard(even="pad")`, else True.
+
+        Args:
+            field: Name of the new field.
+        """
         name = text("with_validity", "field", field)
         return self._then(_core.with_engine_field(self._node, "valid", name, users_line()))
 
     @names_checked
     def on_error(self, policy: Policy) -> Dataset:
-        """Say what happens when a sample fails in anything above this verb.
+        """Set what happens when a sample fails in the data or a verb before this one.
+
+        If a generator raises, or yields a sample of another structure, the run ends in any case. If a Python function raises, its
+        sample fails; a bug in it may make every sample fail, and "skip" then yields almost nothing without an error. Test a new
+        function with "raise", and check `report()["skipped"]` or `["replaced"]`.
 
         Args:
-            policy: "raise" (default) stops; "skip" leaves the sample out, so the length is not known; "replace" takes the next
-                good sample in order in its place. The report counts both.
+            policy: "raise" (the default) stops the run; "skip" drops the sample, so the length is not known; "replace" uses the next
+                good sample in order instead. The report counts both.
 
-        What a generator itself raises, or gives in another form, ends the run in any case: nothing comes after it.
-
-        A Python function that raises makes its sample fail, and a bug in it does so on every sample: "skip" then delivers next to
-        nothing without a word. Try a new function under "raise", and look at `report()["skipped"]` or `["replaced"]`.
+        Example:
+            ds.map(decode).on_error("replace").batch(256)
         """
         return self._then(_core.on_error(self._node, text("on_error", "policy", policy), users_line()))
 
@@ -236,19 +313,24 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def shuffle(self, *, seed: int = 0, window: int = 0, blocks: int = 0) -> Dataset:
-        """Take the elements in another order every epoch.
+        """Shuffle the elements, in a different order every epoch.
 
         Args:
-            seed: Names the orders; the same seed gives the same ones.
-            window: 0 permutes all elements, in no memory; else draw from a window of so many, for streams.
-            blocks: 0 permutes all elements; else the blocks of the data change places, then the elements of every so many blocks that
-                come one after the other. A block is what is unpacked as one: a row group of Parquet, a record batch of Arrow, a
-                compressed chunk of HDF5 or Zarr; where samples can be read alone, a file. Each is then opened once an epoch, if twice
-                so many fit half of the memory budget; the report says when they do not. The order depends on how the data lie.
+            seed: Determines the orders.
+            window: 0: permute all elements, without using memory. Else, for streams: draw from a window of this many elements.
+            blocks: 0: permute all elements. Else: permute the blocks of the data, then the elements within each group of this many
+                consecutive blocks. A block is what is decompressed as a whole: a row group of Parquet, a record batch of Arrow, a
+                compressed chunk of HDF5 or Zarr; if samples can be read individually, a file. Each block is then opened once per
+                epoch, if twice this many blocks fit in half of the memory budget; the report states if they do not. The order depends
+                on the layout of the data.
 
         Raises:
-            TypeError: a number without a name, as tf.data's buffer size: there is no buffer.
-            ValueError: window and blocks; blocks after what moves or joins samples, or takes random access away.
+            TypeError: a positional number, such as tf.data's buffer size, which Headrace does not have.
+            ValueError: both window and blocks are given; or blocks after a verb that reorders or joins samples, or has no random
+                access.
+
+        Example:
+            ds.shuffle(seed=17)
         """
         named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
         mixed = whole_number("shuffle", "blocks", blocks)
@@ -263,20 +345,26 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         even: Literal["wrap", "drop", "pad"] = "wrap",
         steps: int | None = None,
     ) -> Dataset:
-        """Deal the elements to `world` processes: this one takes rank, rank + world, ….
+        """Divide the elements among `world` processes: this one gets rank, rank + world, ….
 
         Args:
-            rank: This process, from 0; with `world` left out, both come from the environment: torchrun, Slurm, Open MPI,
-                MPICH and PMI, PALS, Horovod; 0 of 1 without any.
-            world: How many processes there are.
-            even: When the number does not divide: "wrap" repeats the epoch's first elements, "drop" leaves the last out, "pad" wraps too
-                and marks them (see `with_validity`).
-            steps: Elements an epoch of this rank, wanted when the length cannot be known. A rank whose elements end sooner begins
-                them again; with `batch` after the shard, the last batch before that is short, unless `drop_last` leaves it out.
+            rank: This process, from 0. If rank and world are not given, both are taken from the environment of torchrun, Slurm,
+                Open MPI, MPICH and PMI, PALS or Horovod; 0 of 1 without any.
+            world: The number of processes.
+            even: What to do if the number of elements is not divisible by world: "wrap" repeats the first elements of the epoch,
+                "drop" drops the last ones, "pad" also wraps and marks the repeated elements (see `with_validity`).
+            steps: Elements per epoch on this rank; required if the length is not known. A rank that has fewer elements repeats them;
+                with `batch` after shard, the last batch before the repetition is short, unless `drop_last` drops it.
+
+        Raises:
+            ValueError: only one of rank and world is given, rank is not below world, or launchers disagree.
+
+        Example:
+            ds.shuffle(seed=17).shard(rank, world).batch(256)
         """
         if (rank is None) != (world is None):
             raise ValueError(
-                f"shard: wants both rank and world or neither, got rank {rank} and world {world}"
+                f"shard: expected both rank and world or neither, got rank {rank} and world {world}"
             )
         if rank is None or world is None:
             rank, world = from_environment()
@@ -287,24 +375,36 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def repeat(self, times: int | None = None) -> Dataset:
-        """Go through the elements `times` times, or for ever; each pass is an epoch of what stands above."""
+        """Repeat the elements; each pass is a new epoch of the verbs before it.
+
+        Args:
+            times: Number of passes, at least 1; infinite when not given.
+        """
         passes = 0 if times is None else whole_number("repeat", "times", times, least=1)
         return self._then(_core.repeat(self._node, passes, users_line()))
 
     @names_checked
     def take(self, count: int) -> Dataset:
-        """Keep the first `count` elements of the order, over all ranks."""
+        """Keep the first `count` elements, counted over all ranks.
+
+        Args:
+            count: Number of elements.
+        """
         return self._then(_core.take(self._node, whole_number("take", "count", count), users_line()))
 
     @names_checked
     def skip(self, count: int) -> Dataset:
-        """Leave out the first `count` elements of the order, over all ranks."""
+        """Drop the first `count` elements, counted over all ranks.
+
+        Args:
+            count: Number of elements.
+        """
         return self._then(_core.skip(self._node, whole_number("skip", "count", count), users_line()))
 
     def concatenate(self, other: Dataset) -> Dataset:
-        """Append another dataset of the same fields."""
+        """Append another dataset with the same fields."""
         if not isinstance(other, Dataset):
-            raise TypeError(f"concatenate: wants a Dataset, got {other!r}")
+            raise TypeError(f"concatenate: expected a Dataset, got {other!r}")
         return self._then(_core.concatenate([self._node, other._node], users_line()), others=[other])
 
     @names_checked
@@ -315,16 +415,19 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         cycle_length: int | None = None,
         block_length: int = 1,
     ) -> Dataset:
-        """Make a dataset of every element, and let them take turns: see `headrace.interleave`.
+        """Make a dataset from every element, and interleave them: see `headrace.interleave`.
 
-        The function is called here and now, once for each element of epoch 0, so their number must be exact: file names, shards.
+        The function is called immediately, once for each element of epoch 0, so the length must be known: file names, shards.
 
         Args:
             function: From element to Dataset.
-            cycle_length: Datasets that take turns at the same time; all of them when not given.
-            block_length: Elements of a turn.
+            cycle_length: Number of datasets that are interleaved at the same time; all of them when not given.
+            block_length: Consecutive elements from each dataset.
+
+        Example:
+            hr.list_files("logs/*.txt").interleave(hr.read_text, cycle_length=4)
         """
-        len(self)  # a TypeError that says why, when it is not known
+        len(self)  # raises a TypeError with the reason if the length is not known
         return interleave(
             [function(element) for element in self], cycle_length=cycle_length, block_length=block_length
         )
@@ -337,29 +440,31 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         max_memory: int | None = None,
         version: str | None = None,
     ) -> Dataset:
-        """Make each sample once and keep it: in memory, or in files that later runs and other processes use too.
+        """Compute each sample once and cache it, in memory or in files that later runs and other processes can use.
 
-        What stands before it draws as in epoch 0, whatever epoch makes an element first, and is not run again; the order,
-        and what stands after it, are new in every epoch. Elements are kept by their sample, so `shuffle`, `shard`, `take` and the like
-        may stand before or after it. Put it after what is expensive, and before what draws. After `batch`, `window` or `zip`
-        it keeps what they joined in epoch 0: the same samples stand in each batch in every epoch. NumPy arrays that a cache in memory
-        gives are its own, and read-only: copy what you write into.
+        Verbs before it run as in epoch 0, whichever epoch computes an element first, and do not run again; the order, and verbs after
+        it, differ in every epoch. Elements are cached by sample, so `shuffle`, `shard`, `take` and similar verbs may come before or after
+        it. Put it after expensive verbs and before random ones. After `batch`, `window` or `zip` it caches what these joined in
+        epoch 0, so every epoch has the same batches. NumPy arrays from a cache in memory share its memory and are read-only: copy
+        them to modify them.
 
         Args:
-            path: A folder for files, made where there is none. Elements of another pipeline, other data or another seed lie
-                beside these and are not mixed up with them. Data are known by where their files lie, and by the sizes and times of
-                these. Several processes may use it at once. A run that is killed
-                leaves what it kept, but for a megabyte. Nothing is ever deleted: that is yours to do, at any time, and costs
-                only that elements are made again. On a full disk, no more is kept, and a warning says so. Without it, memory of this process, for
-                as long as the dataset lives.
-            max_memory: Bytes that the elements in memory may take; half of what this process may use when not given.
-            version: For files: what else decides the elements, such as items of a Python sequence or state of objects that
-                functions use. Without it, Python functions are known by their code, and by the numbers, texts, arrays and
-                functions that it can see; what cannot be told raises.
+            path: A folder for files, created if needed. Elements of another pipeline, other data or another seed are stored separately
+                in it. Data is identified by the paths, sizes and modification times of its files. Several processes may use the
+                folder at the same time. If a run is killed, what it cached remains, except for the last megabyte. Files are never
+                deleted automatically; you can delete them at any time, and their elements are computed again. On a full disk,
+                caching stops with a warning. Without a path, elements are kept in memory as long as the dataset exists.
+            max_memory: Maximum bytes of elements in memory; half of what this process may use when not given.
+            version: For files: identifies whatever else determines the elements, such as the items of a Python sequence or the state of
+                objects that functions use. Without it, Python functions are identified by their code and by the numbers, strings,
+                arrays and functions that they use; anything else raises an error.
 
         Raises:
-            ValueError: Random access is gone before it, or it wants a version.
-            MemoryError: While running: more than `max_memory`.
+            ValueError: a verb before it has no random access, or a version is required.
+            MemoryError: in a run: the elements take more than `max_memory`.
+
+        Example:
+            ds.map(decode).cache().map(augment)
         """
         where = "" if path is None else str(Path(path).absolute())
         limit = 0 if max_memory is None else whole_number("cache", "max_memory", max_memory, 1)
@@ -370,24 +475,27 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         return self._then(_core.cache(self._node, where, limit, said, users_line()))
 
     def zip(self, *others: Dataset) -> Dataset:
-        """Put the elements of others beside these, as tuples; `headrace.zip` nests them otherwise."""
-        from .joins import zip as zip_  # noqa: PLC0415 -- joins know datasets
+        """Combine the elements with those of other datasets, as tuples; `headrace.zip` supports other nestings."""
+        from .joins import zip as zip_  # noqa: PLC0415 -- joins imports this module
 
         return zip_(self, *others)
 
     @names_checked
     def enumerate(self, start: int = 0) -> Dataset:
-        """Make tuples of the position in the order and the element.
+        """Make tuples (position, element), with the position in the epoch as an int64 scalar.
 
-        Positions are those of the epoch over all ranks, so `shard` stands after it. `with_ids` says which sample it is instead.
+        Positions are counted over all ranks, so put `shard` after it. `with_ids` identifies the sample instead.
 
         Args:
-            start: The position of the first element, i64.
+            start: The position of the first element.
+
+        Raises:
+            ValueError: there is a shard before it.
         """
         first = whole_number("enumerate", "start", start, -(2**63), 2**63)
         if self._node.sharded:
             raise ValueError(
-                "enumerate: numbers the elements of all ranks, so that a state goes on with any number of them; put shard after it"
+                "enumerate: positions are counted over all ranks, so that a state can be resumed with any number of ranks; put shard after it"
             )
         counter = _core.read(_core.counter_source(first, 1), users_line())
         return self._then(_core.zip([counter, self._node], "[0,1]", 1, users_line()))
@@ -401,22 +509,25 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         replacement: bool = True,
         seed: int = 0,
     ) -> Dataset:
-        """Draw elements with chances in proportion to their weights, anew every epoch.
+        """Draw elements with probabilities proportional to their weights, differently every epoch.
 
-        With replacement any draw is known without those before it, in O(1), from tables of 16 bytes an element; the same sample drawn
-        twice is augmented twice. Without, the order of an epoch is made when it begins, and holds no element twice.
+        With replacement, any draw takes O(1), from tables of 16 bytes per element; a sample that is drawn twice is augmented
+        differently each time. Without replacement, the order of an epoch is computed when it begins, and has no element twice.
 
         Args:
-            weights: One number of at least 0 for each element of the order above, or the name of a field, which is read at once.
-            num: Elements of an epoch; as many as there are when not given.
-            replacement: Whether an element may come again.
-            seed: Names the draws.
+            weights: One number of at least 0 for each element, or the name of a field, which is read immediately.
+            num: Elements per epoch; the number of elements when not given.
+            replacement: Whether an element may be drawn more than once.
+            seed: Determines the draws.
 
         Raises:
-            ValueError: there are not as many weights as elements, a shuffle stands above, or without replacement `num` is more
-                than have a weight above 0.
+            ValueError: the number of weights differs from the number of elements, there is a shuffle before it, or, without
+                replacement, `num` is more than the number of elements with a weight above 0.
+
+        Example:
+            ds.sample(weights, num=10_000, seed=17)
         """
-        from .joins import beside  # noqa: PLC0415 -- joins know datasets
+        from .joins import beside  # noqa: PLC0415 -- joins imports this module
 
         numbers, bound = beside(self, "sample", "weights", weights)
         count = None if num is None else whole_number("sample", "num", num)
@@ -433,52 +544,60 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         seed: int = 0,
         python: Where = False,
     ) -> Dataset:
-        """Leave out elements at random so that those that stay have classes in the shares that are wanted.
+        """Drop elements at random so that the classes of the rest have a given distribution.
 
-        With p the shares of the classes in what comes and t those that are wanted, an element of class i stays with the probability
-        (t[i] / p[i]) / max(t / p): 1 / max(t / p) of all stay, and none comes twice. What is drawn for a sample depends on the sample, the
-        epoch and the seeds.
+        If p is the distribution of the classes in this dataset and t the target, an element of class i is kept with probability
+        (t[i] / p[i]) / max(t / p), so 1 / max(t / p) of all elements are kept; none is repeated. The draw for a sample depends on the
+        sample, the epoch and the seeds.
 
         Args:
-            class_function: From element to its class, an integer scalar from 0 on; traced like `map`.
-            target_dist: The share of each class that is wanted, at least 0; any sum.
-            initial_dist: The share of each class in this dataset; any sum. When not given it is estimated on the way: from how often each
-                class came since the epoch began, this element included, and 10 of each before the first. A saved iteration holds the counts.
-            seed: Names the draws, beside `options(seed=)`; 0 to 2**31 - 1.
+            class_function: From element to its class, an integer scalar from 0; traced like `map`.
+            target_dist: The target share of each class, at least 0; need not be normalised.
+            initial_dist: The share of each class in this dataset; need not be normalised. When not given, it is estimated from the counts
+                of the classes since the epoch began, including the current element, starting with a count of 10 for each class. A saved
+                iteration contains the counts.
+            seed: Determines the draws, together with `options(seed=)`; 0 to 2**31 - 1.
             python: Run the class function as Python without trying to trace it.
 
         Returns:
-            A dataset of pairs, (class, element).
+            A dataset of pairs (class, element).
 
         Raises:
-            ValueError: the shares are not as many, or not above 0 where they must be.
+            ValueError: the distributions differ in length, or a share is not above 0 where it must be.
+
+        Example:
+            ds.rejection_resample(lambda s: s.label, [0.5, 0.5]).map(lambda pair: pair[1])
         """
-        from ._resampling import resampled  # noqa: PLC0415 -- it uses operators, which know the traces of verbs
+        from ._resampling import resampled  # noqa: PLC0415 -- avoids an import cycle
 
         return resampled(self, class_function, target_dist, initial_dist, seed, python)
 
     @names_checked
     def sort_by(self, key: ArrayLike | str, *, descending: bool = False) -> Dataset:
-        """Order the elements by a key; those of equal keys stay in their order.
+        """Sort the elements by a key; the sort is stable.
 
         Args:
-            key: One number or text for each element of the order above, or the name of a field, which is read at once.
-            descending: The largest first.
+            key: One number or str for each element, or the name of a field, which is read immediately.
+            descending: Sort from the largest to the smallest key.
 
         Raises:
-            ValueError: there are not as many keys as elements, or a shuffle stands above, whose order changes every epoch.
+            ValueError: the number of keys differs from the number of elements, or there is a shuffle before it, whose order changes
+                every epoch.
+
+        Example:
+            ds.sort_by("length", descending=True)
         """
-        from .joins import beside  # noqa: PLC0415 -- joins know datasets
+        from .joins import beside  # noqa: PLC0415 -- joins imports this module
 
         numbers, bound = beside(self, "sort_by", "keys", key)
         node = _core.sort_by(self._node, numbers, flag("sort_by", "descending", descending), users_line())
         return self._then(node, bound)
 
     def apply(self, function: Callable[[Dataset], Dataset]) -> Dataset:
-        """Return what a function makes of this dataset: several verbs under one name."""
+        """Return `function(self)`: applies several verbs as one function."""
         made = function(self)
         if not isinstance(made, Dataset):
-            raise TypeError(f"apply: wants a function that returns a Dataset, got {made!r}")
+            raise TypeError(f"apply: the function must return a Dataset, got {made!r}")
         return made
 
     # ---- options
@@ -501,36 +620,39 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         tuning: Literal["auto", "locked"] | None = None,
         settings: Mapping[str, int] | None = None,
     ) -> Dataset:
-        """Set how a run goes; what is left out stays as it was.
+        """Set options of a run; options that are not given are unchanged.
 
-        Three numbers decide how fast a run goes, and nothing of what it gives: `workers`, `io` and `ready`. A run turns them itself
-        while it goes on, until the consumer does not wait, and gives back what is not needed; its report says what it did and why
-        (docs/tuning.md). A number that is given here is not turned.
+        Three settings determine the speed of a run, but not its results: `workers`, `io` and `ready`. A run tunes them until the
+        consumer does not wait, and releases what is not needed; its report lists the decisions with reasons (docs/tuning.md). A
+        setting that is given here is not tuned.
 
         Args:
-            seed: Of the operators' randomness (0).
-            workers: Threads that compute (tuned, from as many as this process may use cores on). 0: no thread reads or computes, what an
-                element takes is done in the thread that asks for it; neither `io` nor `ready` matters then (docs/tuning.md).
-            io: Reads in flight (tuned).
-            ready: Elements, so mostly batches, under way or ready (tuned; `prefetch` says how many there are at least).
-            memory_budget: Bytes the run may hold, or a text as "512MB" (a quarter of what the process may use).
-            deterministic: False gives batches in the order in which they get ready (True).
-            rewrites: {"fuse_maps": False} switches one off, False all of them. Results are the same.
-            checkpoints: Remember where rows of JPEG files begin, which spares decode_image(match="fast") work from
-                the second epoch on; kept in the user's cache folder (True). Results are the same.
-            map_files: Let a batch's large `bytes` that go through no operator lie in the files themselves, mapped, where
-                they are in memory and on a local file system; no copy is made (True). Results are the same.
-            cache: "auto" keeps elements where that pays, in a part of the memory budget or in the user's cache folder: after what is
-                expensive, before the first operator that draws (off). Results are the same; `explain()` says what was chosen. A loader looks
-                at some samples for that when it is made, which takes about half a second.
+            seed: Seed for the randomness of operators (0).
+            workers: Worker threads (tuned, starting with the number of cores this process may use). 0: no threads; each element is read
+                and computed in the thread that asks for it, and `io` and `ready` have no effect (docs/tuning.md).
+            io: Concurrent reads (tuned).
+            ready: Elements, so usually batches, in progress or ready (tuned; `prefetch` sets a minimum).
+            memory_budget: Bytes that the run may hold, or a string such as "512MB" (a quarter of what the process may use).
+            deterministic: False returns batches in the order in which they become ready (True).
+            rewrites: {"fuse_maps": False} switches off one rewrite, False all of them. Results are the same.
+            checkpoints: Store the entropy points of JPEG files in the user's cache folder, which speeds up
+                decode_image(match="fast") from the second epoch on (True). Results are the same.
+            map_files: Memory-map large `bytes` of a batch that pass through no operator instead of copying them, if the file is on a
+                local file system and in the page cache (True). Results are the same.
+            cache: "auto" caches elements where that pays off, in a part of the memory budget or in the user's cache folder: after
+                expensive operators and before the first random one (off). Results are the same; `explain()` shows the choice. The
+                loader examines some samples for it when it is created, which takes about half a second.
             trace: File for a Chrome/Perfetto trace of the first iteration.
-            tuning: "locked" keeps all three numbers as they are from the beginning ("auto").
-            settings: Where the three numbers begin, as the report of an earlier run has them in its "settings":
-                {"workers": 2, "io": 16, "ready": 4}. With tuning="locked" they stay so.
+            tuning: "locked" keeps the initial values of all three settings ("auto").
+            settings: Initial values of the three settings, as in "settings" of an earlier run's report:
+                {"workers": 2, "io": 16, "ready": 4}. With tuning="locked" they are kept.
 
         Raises:
-            TypeError: of a value that is of another type.
-            ValueError: of a number below 1 (of `workers` below 0), or a name that is none; a `cache` of another text.
+            TypeError: a value has the wrong type.
+            ValueError: a number is below 1 (`workers`: below 0), or a value or a rewrite is unknown.
+
+        Example:
+            ds.options(workers=8, memory_budget="2GB")
         """
         given = {
             "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget, "deterministic": deterministic,
@@ -541,7 +663,11 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def prefetch(self, count: int) -> Dataset:
-        """Have at least `count` elements under way or ready; the memory budget wins over it."""
+        """Keep at least `count` elements in progress or ready, if the memory budget allows.
+
+        Args:
+            count: Number of elements.
+        """
         least = whole_number("prefetch", "count", count)
         merged = {**self._options, "prefetch": max(least, 1, self._options.get("prefetch", 0))}
         return Dataset(self._node, merged, self._bound)
@@ -550,13 +676,13 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @property
     def schema(self) -> Any:
-        """A FieldSpec for each field, nested as the elements are."""
+        """A FieldSpec for each field, with the nesting of the elements."""
         _, specs, structure = self._node.schema
         return packer(structure)([FieldSpec(dtype, tuple(shape)) for dtype, shape in specs])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What the format says of the data as a whole, of the first read: {"classes": ["cat", "dog"]}."""
+        """The metadata of the first read's format, such as {"classes": ["cat", "dog"]}."""
         found: dict[str, Any] = self._node.metadata()[0]
         return found
 
@@ -574,24 +700,28 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             node = below[0]
         verb = node.describe()["verb"]
         if verb == "from_generator":
-            return "how many a generator gives is not known before it has given them"
-        return f"how many {verb} leaves is not known before the run"
+            return "the number of samples of a generator is not known in advance"
+        return f"the number of elements after {verb} is only known after a run"
 
     def __getitem__(self, position: int | slice) -> Any:
-        """Compute one element of epoch 0, here and now; of a slice a list of them. `skip` and `take` make datasets instead."""
+        """Compute one element of epoch 0 immediately; a slice gives a list. `skip` and `take` give datasets instead."""
         return self._item(position, 0)
 
     def __getitems__(self, positions: Sequence[int]) -> list[Any]:
-        """Compute several: PyTorch's DataLoader asks so."""
+        """Compute several elements; called by PyTorch's DataLoader."""
         return [self._item(position, 0) for position in positions]
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over epoch 0 as NumPy arrays; a loader, `numpy()` or `torch()`, knows epochs and states."""
+        """Iterate over epoch 0 as NumPy arrays; use a loader, `numpy()` or `torch()`, for several epochs and states."""
         return iter(self.numpy().at_its_first_epoch())
 
     @names_checked
     def at_epoch(self, epoch: int) -> EpochView:
-        """Show the elements of another epoch as a sequence."""
+        """Return the elements of another epoch as a sequence.
+
+        Args:
+            epoch: The epoch, from 0.
+        """
         return EpochView(self, epoch)
 
     def _item(self, position: int | slice, epoch: int) -> Any:
@@ -602,20 +732,22 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             index = operator.index(position)
         except TypeError:
             raise TypeError(
-                f"a dataset has positions and slices, got {position!r}; map(lambda s: s.name) chooses a field"
+                f"a dataset is indexed by positions and slices, got {position!r}; map(lambda s: s.name) selects a field"
             ) from None
         if size is not None and not -size <= index < size:
             raise IndexError(
-                f"wants -{size} <= position < {size}, got {index}" if size else "this dataset has no elements"
+                f"expected -{size} <= position < {size}, got {index}"
+                if size
+                else "this dataset has no elements"
             )
         if size is None and index < 0:
-            raise IndexError(f"a dataset without an exact length has no position {index}")
+            raise IndexError(f"a dataset without a known length has no position {index}")
         return self._pack(
             self._random_access().at(index + size if index < 0 and size is not None else index, epoch)
         )
 
     def _random_access(self) -> _core.Elements:
-        if self._elements is None or self._elements[0] != os.getpid():  # a forked child makes its own
+        if self._elements is None or self._elements[0] != os.getpid():  # a forked child creates its own
             made = _core.Elements(
                 self._node, self._options.get("seed", 0), self._options.get("memory_budget", 0)
             )
@@ -624,25 +756,28 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def explain(self, *, measure: bool = False) -> str:
-        """Show the plan as written and as it runs, what each rewrite changed, and what is worth a warning.
+        """Describe the plan as written and as it runs, what each rewrite changed, and warnings.
 
-        Each verb comes with the elements it gives: their fields, number and bytes. An estimate says what a run would hold in memory,
-        beside its budget. Operators stand with the parameters that are not their defaults.
+        For each verb, it shows the fields, number and size of its elements, and for operators the parameters that differ from their
+        defaults. It also estimates the memory of a run, compared with the budget.
 
         Args:
-            measure: Make a few elements (16, or 2 where they are batches) of epoch 0 where sizes do not follow from shapes, and say
-                their mean. It runs what the pipeline runs, Python functions too, but fills no cache.
+            measure: If sizes do not follow from shapes, compute a few elements of epoch 0 (16, or 2 batches) and show their mean
+                size. This runs the pipeline, including Python functions, but fills no cache.
+
+        Returns:
+            Human-readable text.
         """
         plan = _core.Loader(self._node, {**self._run_options(), "trace": "", "only_explained": True})
         return plan.explain(flag("explain", "measure", measure))
 
     def _run_options(self) -> dict[str, Any]:
-        """The options as a loader takes them: with what files are to know functions by, if elements may be kept in files."""
+        """The options for a loader, with the version of functions if elements may be cached in files."""
         if self._options.get("cache") != "auto":
             return self._options
         try:
             return {**self._options, "cache_version": code_version(self.slots)}
-        except ValueError:  # nobody can tell: then they are kept in memory alone
+        except ValueError:  # functions cannot be identified: elements are only cached in memory
             return self._options
 
     def __repr__(self) -> str:
@@ -661,22 +796,33 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @names_checked
     def numpy(self) -> NumpyLoader:
-        """Return what iterates over the elements as NumPy arrays, epoch after epoch."""
-        from .loaders.numpy import NumpyLoader  # noqa: PLC0415 -- loaders know datasets
+        """Return a loader that iterates over the elements as NumPy arrays, one epoch per iteration.
+
+        Example:
+            loader = ds.numpy()
+            for epoch in range(10):
+                for batch in loader:
+                    step(batch["image"])
+        """
+        from .loaders.numpy import NumpyLoader  # noqa: PLC0415 -- avoids an import cycle
 
         return NumpyLoader(self)
 
     @names_checked
     def torch(self, device: Any = None, *, pin_memory: bool | None = None) -> TorchLoader:
-        """Return what iterates over the elements as PyTorch tensors, epoch after epoch.
+        """Return a loader that iterates over the elements as PyTorch tensors, one epoch per iteration.
 
         Args:
-            device: Where the tensors go; the CPU when not given. To a CUDA device they are copied one element ahead.
-            pin_memory: Copy through page-locked memory; when not given, if the device is CUDA.
+            device: The device of the tensors; the CPU when not given. Elements are copied to a CUDA device one element ahead.
+            pin_memory: Copy through page-locked memory; when not given, only for a CUDA device.
 
         Raises:
             ModuleNotFoundError: PyTorch is not installed.
-            RuntimeError: CUDA is wanted, and PyTorch finds none.
+            RuntimeError: CUDA is required, but PyTorch finds no CUDA device.
+
+        Example:
+            for batch in ds.torch(device="cuda"):
+                step(batch["image"])
         """
         try:
             from .loaders.torch import TorchLoader  # noqa: PLC0415 -- imports torch
@@ -706,30 +852,34 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         options: Mapping[str, Any] | None = None,
         progress: Callable[[dict[str, Any]], Any] | bool | None = None,
     ) -> dict[str, Any]:
-        """Write the samples of epoch 0, in their order, to a data set that appears whole or not at all.
+        """Write the samples of epoch 0, in order, to a data set that appears only when it is complete.
 
-        A call that was stopped or killed goes on from its last finished shard when it is made again. What was written, and how, stands in
-        headrace.json in the folder, or in out.tfrecord.headrace.json beside a single file.
+        If a call is interrupted, the same call resumes after the last finished shard. A manifest is written to headrace.json in the
+        folder, or to out.tfrecord.headrace.json next to a single file.
 
         Args:
-            path: A file, or the folder of the shards; its ending names the format.
-            format: The name of the format, when the ending is not its.
-            shard_size: Bytes of samples after which a new file is begun, as 150_000_000 or "150MB".
-            shards: So many files of equal numbers of samples. One file when neither is given.
-            overwrite: Replace a data set that Headrace wrote. Anything else at the path is refused.
-            drop_broken: Leave out samples that fail, and list them in quarantine.json beside the data.
-            check_images: Decode each image, so that those which do not decode fail; bytes are written as they are.
-            verify: Read everything back and compare each sample's hash before the data set appears.
-            options: Of the format; `formats()` lists them.
-            progress: Called some twenty times a second with {"phase", "samples", "bytes", "total"}; False stops. When not given, a
-                line shows the same where stderr is a terminal or this is a notebook, and tqdm is installed; `progress=False`: none.
+            path: A file, or a folder for shards; its extension determines the format.
+            format: The name of the format, if the extension does not determine it.
+            shard_size: Start a new file after this many bytes of samples: 150_000_000 or "150MB".
+            shards: Number of files, with equal numbers of samples. One file if neither is given.
+            overwrite: Replace a data set that Headrace wrote. Anything else at the path is an error.
+            drop_broken: Drop samples that fail, and list them in quarantine.json next to the data.
+            check_images: Decode each image, so that images that cannot be decoded fail; their bytes are written unchanged.
+            verify: Read everything back and compare the hash of each sample before the data set appears.
+            options: Options of the format; `formats()` lists them.
+            progress: Called about twenty times per second with {"phase", "samples", "bytes", "total"}; returning False stops writing.
+                When not given, a progress line is shown if stderr is a terminal or this is a notebook, and tqdm is installed;
+                `progress=False` shows none.
 
         Returns:
-            {"format", "samples", "bytes" (of files), "shards", "reused_shards" (of an earlier call), "broken"}.
+            {"format", "samples", "bytes" (of all files), "shards", "reused_shards" (of an interrupted call), "broken"}.
 
         Raises:
-            ValueError: no format goes by this ending, it cannot hold such samples, or something is at the path.
-            OSError: the disk is full, or the folder cannot be written to.
+            ValueError: the extension is not that of a format, the format cannot store such samples, or the path exists.
+            OSError: the disk is full, or the folder is not writable.
+
+        Example:
+            ds.write("train", format="webdataset", shard_size="150MB")
         """
         given = wanted(
             "write", format=format, shard_size=shard_size, shards=shards, overwrite=overwrite, options=options
@@ -743,21 +893,25 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     # ---- plans
 
     def plan(self) -> str:
-        """Return the pipeline as JSON, the same from C++ and Python."""
+        """Return the pipeline as JSON; C++ and Python give the same."""
         made, names = self._node.plan(self._options.get("seed", 0)), names_of(self._bound)
         return with_names(made, names) if any("#" in name for name in names) else made
 
     @property
     def slots(self) -> dict[str, Any]:
-        """What a saved plan does not hold, and `load_plan(bind=…)` wants: functions, arrays, generators, by their names in it."""
+        """The functions, arrays and generators that a saved plan does not contain, by name, as for `load_plan(bind=…)`."""
         return {name: thing for name, (_, thing) in zip(names_of(self._bound), self._bound, strict=True)}
 
     def save_plan(self, path: str | os.PathLike[str]) -> None:
-        """Write the pipeline as JSON. Python functions and arrays are named `slots` in it: see `load_plan`."""
+        """Write the pipeline as JSON. Python functions and arrays are only referenced, as `slots`: see `load_plan`.
+
+        Args:
+            path: The JSON file.
+        """
         Path(path).write_text(self.plan(), encoding="utf-8")
 
     def fingerprint(self) -> str:
-        """Return what a state must agree with: 16 digits of the plan, 16 of the data."""
+        """Return the fingerprint that a state must match: 16 digits for the plan, 16 for the data."""
         return self._node.fingerprint(self._options.get("seed", 0))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -768,22 +922,25 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 def interleave(
     datasets: Sequence[Dataset], *, cycle_length: int | None = None, block_length: int = 1
 ) -> Dataset:
-    """Let datasets of the same fields take turns, in the order of tf.data's `interleave`.
+    """Interleave datasets with the same fields, in the order of tf.data's `interleave`.
 
-    The first `cycle_length` of them give `block_length` elements each, round after round. One that has ended loses its turn, and
-    from the next round on the next of the list stands in its place. With random access in all of them the result has it, too, and
-    `options(deterministic=False)` gives what is ready first; without it they keep their turns.
+    The first `cycle_length` datasets yield `block_length` elements each, round-robin. A dataset that has ended is skipped, and from
+    the next round on the next dataset of the list takes its place. If all datasets have random access, so does the result, and
+    `options(deterministic=False)` yields the first element that is ready; else the order is kept.
 
     Args:
-        datasets: At least one.
-        cycle_length: Datasets that take turns at the same time; all of them when not given.
-        block_length: Elements of a turn.
+        datasets: At least one dataset.
+        cycle_length: Number of datasets that are interleaved at the same time; all of them when not given.
+        block_length: Consecutive elements from each dataset.
+
+    Example:
+        hr.interleave([a, b], block_length=2)
     """
     for dataset in datasets:
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"interleave: wants Datasets, got {dataset!r}")
+            raise TypeError(f"interleave: expected Datasets, got {dataset!r}")
     if not datasets:
-        raise ValueError("interleave: wants at least one dataset")
+        raise ValueError("interleave: expected at least one dataset")
     cycle = (
         len(datasets)
         if cycle_length is None
@@ -795,7 +952,7 @@ def interleave(
 
 
 class EpochView(Sequence[Any]):
-    """The elements of one epoch by position."""
+    """The elements of one epoch, by position; created by `Dataset.at_epoch`."""
 
     def __init__(self, dataset: Dataset, epoch: int):
         self.dataset = dataset
@@ -813,6 +970,6 @@ def _verbs() -> list[str]:
 
 
 def _from_plan(plan: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
-    from .sources import open_plan  # noqa: PLC0415 -- sources know datasets
+    from .sources import open_plan  # noqa: PLC0415 -- avoids an import cycle
 
     return open_plan(plan, bind, options)

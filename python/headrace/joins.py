@@ -1,4 +1,4 @@
-"""Datasets made of several: side by side, mixed by weights, chosen one by one. And the numbers that stand beside data."""
+"""Datasets from several datasets: zipped, concatenated, mixed by weights or chosen one by one; and numbers alongside data."""
 
 from __future__ import annotations
 
@@ -23,38 +23,44 @@ Weights = Sequence[float]
 
 
 def zip(*datasets: Any) -> Dataset:  # noqa: A001
-    """Put elements of several datasets side by side: element i is element i of each, in the order of each at its epoch.
+    """Combine datasets element by element: element i consists of element i of each dataset, in its order in the epoch.
 
-    It is as long as the shortest. With random access in all of them it has random access; else it is a stream.
-    Random operators after it draw by the sample of the first dataset, whose id `with_ids` shows.
+    The result is as long as the shortest dataset. It has random access if all datasets have. Random operators after it draw by the
+    sample of the first dataset, whose id `with_ids` gives.
 
     Args:
-        datasets: `zip(a, b)` makes tuples; `zip({"x": a, "y": (b, c)})` elements that nest so.
+        datasets: `zip(a, b)` gives tuples; `zip({"x": a, "y": (b, c)})` gives elements with this nesting.
 
     Raises:
-        TypeError: something else than a dataset stands there.
-        ValueError: a shard stands in one of them; put it after zip.
+        TypeError: an argument is not a dataset.
+        ValueError: one of the datasets contains a shard; put it after zip.
+
+    Example:
+        hr.zip({"image": images, "mask": masks})
     """
     tree = datasets[0] if len(datasets) == 1 else datasets
     names, leaves, structure = flatten(tree, lambda node: isinstance(node, Dataset))
     for name, leaf in builtins.zip(names, leaves, strict=True):
         if not isinstance(leaf, Dataset):
-            raise TypeError(f"zip: wants datasets, got {leaf!r} at {name!r}")
+            raise TypeError(f"zip: expected datasets, got {leaf!r} at {name!r}")
     if not leaves:
-        raise ValueError("zip: wants at least one dataset")
+        raise ValueError("zip: expected at least one dataset")
     inputs: list[Dataset] = leaves
     node = _core.zip([dataset._node for dataset in inputs], structure, 0, users_line())
     return inputs[0]._then(node, others=inputs[1:])
 
 
 def concatenate(datasets: Iterable[Dataset]) -> Dataset:
-    """One dataset after the other, each in its own order: with random access in all of them it has random access.
+    """Concatenate datasets, each in its own order. The result has random access if all datasets have.
 
     Args:
-        datasets: At least one, of the same fields.
+        datasets: At least one, with the same fields.
 
     Raises:
-        ValueError: fields differ, or an endless dataset stands before another.
+        ValueError: fields differ, or an infinite dataset comes before another.
+
+    Example:
+        hr.concatenate([train, extra])
     """
     inputs = _datasets("concatenate", datasets)
     node = _core.concatenate([dataset._node for dataset in inputs], users_line())
@@ -69,23 +75,26 @@ def mix(
     seed: int = 0,
     stop: Stop = "first_exhausted",
 ) -> Dataset:
-    """Mix datasets of the same fields by weights, each in its own order.
+    """Mix datasets with the same fields by weights, each in its own order.
 
-    After p elements every dataset has given p · its weight, to less than one element: at no place one is ahead or behind. Within
-    that the order is drawn from the seed, so that a shard's ranks and every batch see all of them; it is the same every epoch.
-    Which element stands where is arithmetic: exact length, random access, and a state as small as without it.
+    After p elements, each dataset has contributed p · (its normalised weight) elements, to within one element. Within that, the order is
+    determined by the seed, so that all ranks of a shard and every batch get elements of all datasets; it is the same every epoch.
+    The source of each position is computed arithmetically, so length and random access are kept, and states are not larger.
 
     Args:
         datasets: At least one.
-        weights: One for each, in any unit; equal ones when not given. Or a schedule: [(0, [3, 1]), (10_000, [1, 1])] has other
-            weights from element 10,000 of the epoch on, over all ranks.
-        seed: Names the order.
-        stop: "first_exhausted" ends where a dataset has no more. "all_exhausted" goes on with the others, in the proportions of
-            their weights, and gives every element once. "cycle" begins again those that end, each pass an epoch of them,
-            until all have ended once. Before `repeat()` in each branch nothing ends.
+        weights: One for each dataset, need not be normalised; equal weights when not given. Or a schedule:
+            [(0, [3, 1]), (10_000, [1, 1])] changes the weights at element 10,000 of the epoch, counted over all ranks.
+        seed: Determines the order.
+        stop: "first_exhausted" ends when a dataset has no more elements. "all_exhausted" continues with the others, in the
+            proportions of their weights, and yields every element once. "cycle" restarts datasets that end, each pass being a new
+            epoch, until all have ended once. With `repeat()` in each branch, the mix is infinite.
 
     Raises:
-        ValueError: fields differ, or weights are none.
+        ValueError: fields differ, or weights are invalid.
+
+    Example:
+        hr.mix([english, code], weights=[0.8, 0.2], stop="cycle")
     """
     inputs = _datasets("mix", datasets)
     node = _core.mix(
@@ -102,26 +111,30 @@ def mix(
 def choose(
     datasets: Iterable[Dataset], choice: ArrayLike | Dataset, *, stop: Stop = "first_exhausted"
 ) -> Dataset:
-    """Take the next element of the dataset that a list of numbers names.
+    """Take each element from the dataset that a sequence of indices selects.
 
     Args:
-        datasets: At least one, of the same fields.
-        choice: Ordinals of datasets, one for each element: an array, or a dataset of whole numbers, which is read at once.
-        stop: What happens where a chosen dataset has no more: "first_exhausted" ends, "all_exhausted" passes over it, "cycle" begins it
-            again.
+        datasets: At least one, with the same fields.
+        choice: Indices of datasets, one for each element: an integer array of shape (n,), or a dataset of integers, which is read
+            immediately.
+        stop: What to do if the chosen dataset has no more elements: "first_exhausted" ends, "all_exhausted" skips the index, "cycle"
+            restarts the dataset.
 
     Raises:
-        TypeError: the choice has no end, or holds other things than whole numbers.
-        ValueError: it names a dataset that is not there.
+        TypeError: the choice is infinite, or not integers.
+        ValueError: an index is out of range.
+
+    Example:
+        hr.choose([a, b], [0, 0, 1])
     """
     inputs = _datasets("choose", datasets)
     if isinstance(choice, Dataset):
         if choice._node.endless:
-            raise TypeError("choose: wants a choice that ends, got an endless dataset; take() some of it")
+            raise TypeError("choose: expected a finite choice, got an infinite dataset; use take()")
         choice = list(choice)
     array = np.asarray(choice)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
-        raise TypeError(f"choose: wants whole numbers in one dimension, got {array.dtype} {array.shape}")
+        raise TypeError(f"choose: expected integers in one dimension, got {array.dtype} {array.shape}")
     numbers, bound = _numbers("choices", array)
     node = _core.choose(
         [*(dataset._node for dataset in inputs), numbers], text("choose", "stop", stop), users_line()
@@ -132,18 +145,20 @@ def choose(
 def beside(
     dataset: Dataset, verb: str, name: str, given: ArrayLike | str
 ) -> tuple[_core.Node, tuple[str, Any]]:
-    """Return a node of one number for each element of a dataset, and what it binds: numbers given, or a field's."""
+    """Return a node with one number per element of a dataset, from an array or a field, and what it binds."""
     values = _field(dataset, verb, given) if isinstance(given, str) else np.asarray(given)
     if values.ndim != 1:
-        raise ValueError(f"{verb}: wants {name} in one dimension, got a shape of {values.shape}")
+        raise ValueError(f"{verb}: expected {name} in one dimension, got shape {values.shape}")
     if name == "weights" and values.dtype.kind not in "biuf":
-        raise TypeError(f"{verb}: wants weights that are numbers, got {values.dtype}")
+        raise TypeError(f"{verb}: weights must be numbers, got {values.dtype}")
     return _numbers(name, values)
 
 
 def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
     if dataset._node.sharded:
-        raise ValueError(f"{verb}: wants the field of all elements, got those of a shard; put shard after it")
+        raise ValueError(
+            f"{verb}: needs the field of all elements, but there is a shard before it; put shard after it"
+        )
     names, _, _ = dataset._node.schema
     if not any(name == field or name.startswith(f"{field}/") for name in names):
         raise KeyError(
@@ -153,8 +168,8 @@ def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
     spec = values.schema
     if not isinstance(spec, FieldSpec) or len(spec.shape) > (spec.dtype in {"bytes", "str"}):
         raise ValueError(
-            f"{verb}: wants one number or text of each element, got field {field!r} of {_described(values)}; "
-            "map() can make one of it"
+            f"{verb}: expected one number or str per element, got field {field!r} of {_described(values)}; "
+            "use map() to compute one"
         )
     return np.asarray([value for batch in values.batch(4096) for value in batch])
 
@@ -168,12 +183,12 @@ def _described(dataset: Dataset) -> str:
 
 
 def numbers_source(what: str, values: ArrayLike, slot: str) -> _core.Source:
-    """Return keys, weights or choices as the engine wants them, given as the verbs take them or bound to a plan."""
+    """Return keys, weights or choices as a source, from an argument of a verb or a binding of a plan."""
     array = np.asarray(values)
     if array.dtype.kind in "SU" and array.ndim == 1:
         column: Any = array.tolist()
     elif array.dtype.kind not in "biuf" and what == "keys":
-        column = np.unique(array, return_inverse=True)[1]  # what has no dtype of ours sorts as its ranks do
+        column = np.unique(array, return_inverse=True)[1]  # other dtypes are replaced by their ranks
     elif array.size == 0 or array.dtype.itemsize > 8:
         column = array.astype(np.int64 if what == "choices" else np.float64)
     else:
@@ -187,13 +202,13 @@ def _numbers(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple
 
 def _datasets(verb: str, datasets: Iterable[Dataset]) -> list[Dataset]:
     if isinstance(datasets, (Dataset, Mapping)) or not isinstance(datasets, Iterable):
-        raise TypeError(f"{verb}: wants a list of datasets, got {type(datasets).__name__}")
+        raise TypeError(f"{verb}: expected a list of datasets, got {type(datasets).__name__}")
     inputs = list(datasets)
     for dataset in inputs:
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"{verb}: wants a list of datasets, got {dataset!r} in it")
+            raise TypeError(f"{verb}: expected a list of datasets, got {dataset!r} in it")
     if not inputs:
-        raise ValueError(f"{verb}: wants at least one dataset")
+        raise ValueError(f"{verb}: expected at least one dataset")
     return inputs
 
 
@@ -208,7 +223,7 @@ def _schedule(
             return [(whole_number("mix", "weights", start), _floats(step)) for start, step in steps]
         except (TypeError, ValueError) as error:
             raise type(error)(
-                f"mix: weights wants a list of numbers, or of (position, numbers), got {weights!r}"
+                f"mix: weights must be a list of numbers, or of (position, numbers), got {weights!r}"
             ) from None
     return [(0, _floats(steps))]
 
@@ -216,5 +231,5 @@ def _schedule(
 def _floats(weights: Any) -> list[float]:
     array = np.asarray(weights)
     if array.ndim != 1 or array.dtype.kind not in "biuf":
-        raise TypeError(f"mix: weights wants a list of numbers, got {weights!r}")
+        raise TypeError(f"mix: weights must be a list of numbers, got {weights!r}")
     return [float(weight) for weight in array]

@@ -82,8 +82,9 @@ def _apply_to_each(name: str, data: Any, params: dict[str, object]) -> Any:
 
 @names_checked
 def absolute(x: Data) -> Data:
-    """Give the absolute value of every element, in its dtype: the lowest signed integer stays itself, as in
-    NumPy.
+    """Return the absolute value of every element, in its dtype.
+
+    The lowest signed integer stays itself, as in NumPy.
 
     Args:
         x: The field to work on.
@@ -98,14 +99,13 @@ def absolute(x: Data) -> Data:
 def accept_class(
     label: Data, *, target: float | Sequence[float], initial: float | Sequence[float], seed: int = 0
 ) -> Data:
-    """Draw whether to keep a sample of a class, so that the classes of what is kept come in the shares
-    `target`.
+    """Draw whether to keep a sample of a class, so that kept samples have the class shares `target`.
 
     Args:
         label: The field to work on.
-        target: Share of each class that is wanted; any sum.
-        initial: Share of each class in what comes; any sum.
-        seed: Names the draws, beside the pipeline's own seed.
+        target: Wanted share of each class; any sum.
+        initial: Share of each class in the input; any sum.
+        seed: Selects the draws, together with the pipeline's seed.
 
     Returns:
         The result.
@@ -117,14 +117,14 @@ def accept_class(
 def accept_counted_class(
     label: Data, counts: Data, *, target: float | Sequence[float], seed: int = 0
 ) -> Data:
-    """Draw whether to keep a sample of a class, as accept_class does, where `counts` says how often each
-    class came.
+    """Draw whether to keep a sample of a class, as accept_class does, where `counts` is how often each class
+    occurred so far.
 
     Args:
         label: A field to work on.
         counts: A field to work on.
-        target: Share of each class that is wanted; any sum.
-        seed: Names the draws, beside the pipeline's own seed.
+        target: Wanted share of each class; any sum.
+        seed: Selects the draws, together with the pipeline's seed.
 
     Returns:
         The result.
@@ -162,13 +162,13 @@ def add_fields(x: Data, y: Data) -> Data:
 
 @names_checked
 def cast(data: Data, *, dtype: DTypeLike) -> Data:
-    """Turn numbers into another dtype.
+    """Convert numbers to another dtype.
 
-    Fractions are cut off, what does not fit becomes the nearest number that does.
+    Fractions are truncated; values out of range become the nearest number that fits.
 
     Args:
         data: The field to work on.
-        dtype: Of the result.
+        dtype: dtype of the result.
 
     Returns:
         The result.
@@ -184,8 +184,8 @@ def center_crop(image: Sequence[Data], *, size: int | Sequence[int]) -> tuple[Da
 def center_crop(image: Any, *, size: int | Sequence[int]) -> Any:
     """Cut a window of a fixed size from the middle of an image.
 
-    Where the middle lies between two pixels, the window's corner is rounded to the even one, as in
-    torchvision. Inputs given together, an image and its mask, must have one height and width.
+    Where the middle is between two pixels, the window's corner is rounded to the even one, as in torchvision.
+    Inputs given together, such as an image and its mask, must have one height and width.
 
     Args:
         image: One field, or several that share every random draw.
@@ -198,12 +198,12 @@ def center_crop(image: Any, *, size: int | Sequence[int]) -> Any:
 
 
 @names_checked
-def constant(*, value: int | float, dtype: DTypeLike = "f32") -> Data:
+def constant(*, value: int | float, dtype: DTypeLike = "float32") -> Data:
     """Make a scalar that is the same for every sample.
 
     Args:
         value: The number.
-        dtype: Of the scalar; an integer type wants a number that fits into it.
+        dtype: dtype of the scalar; an integer dtype must be able to hold the number.
 
     Returns:
         The result.
@@ -227,9 +227,9 @@ def crop_boxes(
         image: A field to work on.
         boxes: A field to work on.
         size: Size of each piece: one number or (height, width).
-        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
+        interpolation: Interpolation between pixels, as in Pillow. "box" is the mean of the area.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
-            ones do.
+            pixels do.
 
     Returns:
         The result.
@@ -247,15 +247,15 @@ def crop_mirror_normalize(
     mirror: float = 0.0,
     mean: float | Sequence[float] = (0.0,),
     std: float | Sequence[float] = (1.0,),
-    dtype: DTypeLike = "f32",
+    dtype: DTypeLike = "float32",
     layout: str = "CHW",
 ) -> Data:
     """Cut the middle out of an image, mirror it with some probability, and normalise it: center_crop,
-    random_flip and normalize in one word.
+    random_flip and normalize in one call.
 
     Args:
         image: The field to work on.
-        crop: Size of the window: one number or (height, width); None keeps all.
+        crop: Size of the window: one number or (height, width); None keeps the whole image.
         mirror: Probability of mirroring left to right, 0 to 1.
         mean: As in normalize.
         std: As in normalize.
@@ -282,18 +282,19 @@ def decode_image(
     max_pixels: int = 178956970,
     scale_in_dct: bool = False,
 ) -> Data:
-    """Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to u8
+    """Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to uint8
     pixels (height, width, channels).
 
     Args:
         image: The field to work on.
-        color: 'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': those of the
-            file; 'index': 1 channel, the numbers that are stored, for masks of classes: the indexes of a
-            palette, or the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other files
-            are an error then.
-        exif_orientation: Turn the image upright as its EXIF tag says.
-        match: 'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, but where crops, flips
-            and one resize follow in a pipeline, a JPEG's planes are resized before they become RGB.
+        color: 'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': the file's
+            channels; 'index': 1 channel, the stored numbers, for class masks: the indexes of a palette, or
+            the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other files are then an
+            error.
+        exif_orientation: Turn the image upright by its EXIF orientation.
+        match: 'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, except that where
+            crops, flips and one resize follow in a pipeline, a JPEG's planes are resized before conversion to
+            RGB.
         max_pixels: Refuse images with more pixels than this.
         scale_in_dct: With match='fast': decode a large JPEG at 1/2, 1/4 or 1/8 of its size where the resize
             shrinks it further still. Faster, and less close to 'exact'.
@@ -318,13 +319,13 @@ def decode_image(
 def decode_raw(
     data: Data, *, dtype: DTypeLike, shape: int | Sequence[int] | None = None, little_endian: bool = True
 ) -> Data:
-    """Take bytes for the numbers they are, as tf.io.decode_raw does: a tensor of rank 1, or of `shape`.
+    """Reinterpret bytes as numbers, as tf.io.decode_raw does: a tensor of rank 1, or of `shape`.
 
     Args:
         data: The field to work on.
-        dtype: Of the numbers.
-        shape: Of the result; one dimension may be -1, for as many as there are. None: (-1,).
-        little_endian: The lowest byte of a number comes first.
+        dtype: dtype of the numbers.
+        shape: Shape of the result; one dimension may be -1, inferred from the rest. None: (-1,).
+        little_endian: Whether the lowest byte of a number comes first.
 
     Returns:
         The result.
@@ -334,7 +335,7 @@ def decode_raw(
 
 @names_checked
 def divide(x: Data, *, value: int | float) -> Data:
-    """Divide every element by a number; integers become f32, those of more than 16 bits f64.
+    """Divide every element by a number; integers become float32, those of more than 16 bits float64.
 
     Args:
         x: The field to work on.
@@ -348,7 +349,7 @@ def divide(x: Data, *, value: int | float) -> Data:
 
 @names_checked
 def divide_fields(x: Data, y: Data) -> Data:
-    """Divide the first tensor by the second; integers become f32, those of more than 16 bits f64.
+    """Divide the first tensor by the second; integers become float32, those of more than 16 bits float64.
 
     Args:
         x: A field to work on.
@@ -382,14 +383,14 @@ def encode_image(
     quality: int = 90,
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0",
 ) -> Data:
-    """Encode u8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by
+    """Encode uint8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by
     libjpeg-turbo, or a PNG of 1 to 4.
 
     Args:
         image: The field to work on.
-        format: "jpeg", which loses detail, or "png", which does not.
-        quality: Of a JPEG, 1 to 100, as libjpeg counts.
-        subsampling: Of a JPEG's colours: "4:2:0" halves their height and width, "4:2:2" the width, "4:4:4"
+        format: "jpeg", lossy, or "png", lossless.
+        quality: Quality of a JPEG, 1 to 100, on libjpeg's scale.
+        subsampling: Chroma subsampling of a JPEG: "4:2:0" halves height and width, "4:2:2" the width, "4:4:4"
             neither.
 
     Returns:
@@ -439,16 +440,16 @@ def example_feature(
 ) -> Data:
     """Take one feature out of a serialised tf.train.Example.
 
-    Where several are wanted, parse_example takes them in one look through the message.
+    For several features use parse_example, which takes them in one pass over the message.
 
     Args:
         example: The field to work on.
-        key: Name of the feature, as "image/encoded".
-        dtype: What its list holds: bytes, i64 or f32.
-        shape: Shape of its values, () for one; of bytes, which hold one value, always (). None: any number of
-            them, as a tensor of rank 1, which is empty when there is no such feature.
-        default_value: Every value where there is no such feature; an error when not given. For numbers of a
-            known shape.
+        key: Name of the feature, such as "image/encoded".
+        dtype: What its list holds: bytes, int64 or float32.
+        shape: Shape of its values, () for one; for bytes, which hold one value, always (). None: any number
+            of values, as a tensor of rank 1, which is empty when there is no such feature.
+        default_value: Value of every element where the feature is missing, which is an error without it. For
+            numbers of a known shape.
 
     Returns:
         The result.
@@ -462,7 +463,7 @@ def example_feature(
 
 @names_checked
 def floor_divide(x: Data, *, value: int | float) -> Data:
-    """Divide every element by a number, down to the next whole number.
+    """Divide every element by a number and round down.
 
     Args:
         x: The field to work on.
@@ -476,7 +477,7 @@ def floor_divide(x: Data, *, value: int | float) -> Data:
 
 @names_checked
 def floor_divide_fields(x: Data, y: Data) -> Data:
-    """Divide the first tensor by the second, down to the next whole number; integers by 0 are 0.
+    """Divide the first tensor by the second and round down; integers divided by 0 give 0.
 
     Args:
         x: A field to work on.
@@ -490,7 +491,7 @@ def floor_divide_fields(x: Data, y: Data) -> Data:
 
 @names_checked
 def floor_divide_into(x: Data, *, value: int | float) -> Data:
-    """Divide a number by every element, down to the next whole number: value // x; integers by 0 are 0.
+    """Divide a number by every element and round down: value // x; integers divided by 0 give 0.
 
     Args:
         x: The field to work on.
@@ -560,7 +561,7 @@ def greater_fields(x: Data, y: Data) -> Data:
 
 @names_checked
 def length(data: Data) -> Data:
-    """Give the size of the first dimension, i64; of bytes and str how many bytes they are.
+    """Return the size of the first dimension as int64; for bytes and str, the number of bytes.
 
     Args:
         data: The field to work on.
@@ -703,18 +704,18 @@ def normalize(
     mean: float | Sequence[float] = (0.0,),
     std: float | Sequence[float] = (1.0,),
     scale: float | None = None,
-    dtype: DTypeLike = "f32",
+    dtype: DTypeLike = "float32",
     layout: Literal["HWC", "CHW"] = "HWC",
 ) -> Data:
     """Turn the pixels of an image into numbers for a model: (pixel * scale - mean) / std, per channel.
 
     Args:
         image: The field to work on.
-        mean: Subtracted after scaling: one number, or one per channel.
-        std: Divided by at the end: one number, or one per channel.
-        scale: Multiplied with first; None is 1/255 for a u8 image and 1 for an f32 one.
-        dtype: Of the result: f32, f16, bf16, or u8 (rounded and clamped).
-        layout: Of the result: channels last or first. The image is HWC.
+        mean: Mean, subtracted after scaling: one number, or one per channel.
+        std: Standard deviation, divided by at the end: one number, or one per channel.
+        scale: Factor applied first; None is 1/255 for a uint8 image and 1 for a float32 one.
+        dtype: dtype of the result: float32, float16, bfloat16, or uint8 (rounded and clamped).
+        layout: Layout of the result: channels last or first. The image is HWC.
 
     Returns:
         The result.
@@ -759,18 +760,19 @@ def one_hot(
     depth: int,
     on_value: int | float = 1,
     off_value: int | float = 0,
-    dtype: DTypeLike = "f32",
+    dtype: DTypeLike = "float32",
 ) -> Data:
-    """Make each index a row of `depth` values that are off but the one at the index, as tf.one_hot does.
+    """Turn each index into a row of `depth` values, `on_value` at the index and `off_value` elsewhere, as
+    tf.one_hot does.
 
-    An index below 0 or from `depth` on gives a row that is all off.
+    An index below 0 or from `depth` on gives a row of `off_value` only.
 
     Args:
         indices: The field to work on.
         depth: Length of a row: how many classes there are.
-        on_value: At the index.
-        off_value: Everywhere else.
-        dtype: Of the result; an integer type wants values that fit into it.
+        on_value: Value at the index.
+        off_value: Value everywhere else.
+        dtype: dtype of the result; an integer dtype must be able to hold both values.
 
     Returns:
         The result.
@@ -784,9 +786,9 @@ def one_hot(
 def parse_example(example: Data, *, features: Mapping[str, Feature]) -> Any:
     """Take features out of a serialised tf.train.Example, as tf.io.parse_single_example does.
 
-    A feature of numbers is a tensor of its shape, of rank 1 and any length for VarLenFeature; one value of
-    bytes is bytes; several are {'values': bytes, 'lengths': i64}, the values one after the other. The
-    features that are not named cost nothing.
+    A feature of numbers is a tensor of its shape, for VarLenFeature of rank 1 and any length; one value of
+    bytes is bytes; several are {'values': bytes, 'lengths': int64}, the values concatenated. Features that
+    are not named cost nothing.
 
     Args:
         example: The field to work on.
@@ -808,9 +810,9 @@ def parse_sequence_example(
     """Take features out of a serialised tf.train.SequenceExample, as tf.io.parse_single_sequence_example
     does: (context, sequence).
 
-    Of the context as parse_example; of the feature lists a FixedLenSequenceFeature is a tensor (steps,
-    ...shape), of bytes {'values': bytes, 'lengths': i64 (steps)}, and a VarLenFeature is {'values',
-    'lengths'} too: the values of all steps, and how many each has.
+    The context is as in parse_example. Of the feature lists, a FixedLenSequenceFeature is a tensor (steps,
+    ...shape), or for bytes {'values': bytes, 'lengths': int64 (steps)}; a VarLenFeature is {'values',
+    'lengths'}: the values of all steps, and the number of values in each step.
 
     Args:
         example: The field to work on.
@@ -835,8 +837,8 @@ def random_crop(image: Sequence[Data], *, size: int | Sequence[int]) -> tuple[Da
 def random_crop(image: Any, *, size: int | Sequence[int]) -> Any:
     """Cut a window of a fixed size at a random place.
 
-    Inputs given together, an image and its mask, must have one height and width and are cut at the same
-    place.
+    Inputs given together, such as an image and its mask, must have one height and width and are cut at the
+    same place.
 
     Args:
         image: One field, or several that share every random draw.
@@ -856,7 +858,8 @@ def random_flip(image: Sequence[Data], *, p: float | Symbol = 0.5) -> tuple[Data
 def random_flip(image: Any, *, p: float | Symbol = 0.5) -> Any:
     """Mirror images left to right with probability `p`.
 
-    Inputs given together, an image and its mask, must have one height and width and are mirrored together.
+    Inputs given together, such as an image and its mask, must have one height and width and are mirrored
+    together.
 
     Args:
         image: One field, or several that share every random draw.
@@ -895,18 +898,20 @@ def random_resize(
     mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Any:
-    """Resize an image so that its shorter side has a random length, drawn uniformly, and its shape is kept.
+    """Resize an image so that its shorter side has a random length, drawn uniformly; the aspect ratio is
+    kept.
 
-    Inputs given together, an image and its mask, must have one height and width and get the same length.
+    Inputs given together, such as an image and its mask, must have one height and width and get the same
+    length.
 
     Args:
         image: One field, or several that share every random draw.
         shorter: Least and greatest length of the shorter side.
-        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
-        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+        interpolation: Interpolation between pixels, as in Pillow. "box" is the mean of the area.
+        mask_interpolation: Interpolation of the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
-            ones do.
+            pixels do.
 
     Returns:
         One result, or a tuple of them for a sequence.
@@ -959,18 +964,18 @@ def random_resized_crop(
     """Cut a window of random area, shape and place out of an image and resize it: the augmentation of
     ImageNet training.
 
-    Inputs given together, an image and its mask, must have one height and width and share the window.
+    Inputs given together, such as an image and its mask, must have one height and width and share the window.
 
     Args:
         image: One field, or several that share every random draw.
         size: Size of the result: one number or (height, width).
-        scale: Least and greatest share of the image's area.
+        scale: Least and greatest fraction of the image's area.
         ratio: Least and greatest width / height of the window.
-        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
-        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+        interpolation: Interpolation between pixels, as in Pillow. "box" is the mean of the area.
+        mask_interpolation: Interpolation of the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
-            ones do.
+            pixels do.
 
     Returns:
         One result, or a tuple of them for a sequence.
@@ -991,7 +996,8 @@ def random_resized_crop(
 
 @names_checked
 def remainder(x: Data, *, value: int | float) -> Data:
-    """What division of every element by a number to whole numbers leaves, with the number's sign: x % value.
+    """Return the remainder of the floor division of every element by a number, with the number's sign: x %
+    value.
 
     Args:
         x: The field to work on.
@@ -1005,8 +1011,8 @@ def remainder(x: Data, *, value: int | float) -> Data:
 
 @names_checked
 def remainder_fields(x: Data, y: Data) -> Data:
-    """What division of the first tensor by the second to whole numbers leaves, with the sign of the second;
-    of integers by 0 it is 0.
+    """Return the remainder of the floor division of the first tensor by the second, with the second's sign;
+    for integers divided by 0 it is 0.
 
     Args:
         x: A field to work on.
@@ -1020,8 +1026,8 @@ def remainder_fields(x: Data, y: Data) -> Data:
 
 @names_checked
 def remainder_of(x: Data, *, value: int | float) -> Data:
-    """What division of a number by every element to whole numbers leaves: value % x; of integers by 0 it is
-    0.
+    """Return the remainder of the floor division of a number by every element: value % x; for integers
+    divided by 0 it is 0.
 
     Args:
         x: The field to work on.
@@ -1035,11 +1041,11 @@ def remainder_of(x: Data, *, value: int | float) -> Data:
 
 @names_checked
 def reshape(data: Data, *, shape: int | Sequence[int]) -> Data:
-    """Give the elements of a tensor another shape; their order stays.
+    """Change the shape of a tensor; the order of its elements is kept.
 
     Args:
         data: The field to work on.
-        shape: Of the result; one dimension may be -1, for as many as there are.
+        shape: Shape of the result; one dimension may be -1, inferred from the rest.
 
     Returns:
         The result.
@@ -1074,18 +1080,19 @@ def resize(
     mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Any:
-    """Resize an image: to a height and width, or so that its shorter side has a length and its shape is kept.
+    """Resize an image: to a height and width, or so that its shorter side has a length and the aspect ratio
+    is kept.
 
-    Inputs given together, an image and its mask, must have one height and width.
+    Inputs given together, such as an image and its mask, must have one height and width.
 
     Args:
         image: One field, or several that share every random draw.
         size: (height, width), or one number: the shorter side.
-        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
-        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+        interpolation: Interpolation between pixels, as in Pillow. "box" is the mean of the area.
+        mask_interpolation: Interpolation of the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
-            ones do.
+            pixels do.
 
     Returns:
         One result, or a tuple of them for a sequence.
@@ -1129,19 +1136,19 @@ def shrink(
     mask_interpolation: Literal["bilinear", "bicubic", "nearest", "lanczos", "box"] = "nearest",
     antialias: bool = True,
 ) -> Any:
-    """Resize an image so that its longer side is at most `max_side`; its shape is kept, and a smaller image
-    stays as it is.
+    """Resize an image so that its longer side is at most `max_side`; the aspect ratio is kept, and a smaller
+    image is unchanged.
 
-    Inputs given together, an image and its mask, must have one height and width.
+    Inputs given together, such as an image and its mask, must have one height and width.
 
     Args:
         image: One field, or several that share every random draw.
-        max_side: Pixels of the longer side, at most.
-        interpolation: How pixels between pixels are found: as Pillow does it. "box" is the mean of the area.
-        mask_interpolation: The same for the inputs after the first, which are its masks: "nearest" keeps
+        max_side: Maximum length of the longer side in pixels.
+        interpolation: Interpolation between pixels, as in Pillow. "box" is the mean of the area.
+        mask_interpolation: Interpolation of the inputs after the first, which are its masks: "nearest" keeps
             class numbers as they are.
         antialias: Widen the filter when shrinking, so that every pixel counts. Without it only the nearest
-            ones do.
+            pixels do.
 
     Returns:
         One result, or a tuple of them for a sequence.

@@ -1,4 +1,4 @@
-"""Where datasets begin: files, ranges, arrays, Python sequences, and saved plans."""
+"""Sources of datasets: files, ranges, arrays, Python sequences, and saved plans."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from ._errors import os_error
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Filled, Pass, filled, name_of, opener
 from ._line import stacklevel, users_line
-from ._progress import line_where_watched
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
 from ._structure import flatten, packer
 from ._trace import plain
+from ._watching.progress import line_where_watched
 from .dataset import Dataset, FieldSpec
 from .joins import numbers_source
 
 
 class MapStyle(Protocol):
-    """What has a length and items by position: a list, a map-style dataset of PyTorch."""
+    """Anything with a length and items by position, such as a list or a map-style dataset of PyTorch."""
 
     def __len__(self) -> int: ...
 
@@ -41,24 +41,30 @@ def read(
     format: str | None = None,  # noqa: A002
     **options: Any,
 ) -> Dataset:
-    """Read the data at a path, whatever its format.
+    """Read the data at a path, in any supported format.
 
-    Several files that are one data set are one source: a pattern (`"train-?????-of-01024"`, `"{000..127}.tar"`), a list of paths or
-    patterns, or the folder of the shards. Samples come in the order of the files, a pattern's sorted by name. `*`, `?` and `[a-c]` match
-    within a name, `**` any folders, braces are written out first; a path that exists is taken as it is, whatever characters it holds.
-    A file that is named twice is read once; `concatenate()` or `repeat()` give it more weight. A zip or a squashfs image is the folder
-    inside, and paths lead through it (`"photos.zip/train/*.jpg"`).
-
-    Where data that Headrace wrote, or files that say how many they are, lack shards or samples, a warning says which.
+    Several files of one data set are one source: pass a pattern (`"train-?????-of-01024"`, `"{000..127}.tar"`), a list of paths or
+    patterns, or the folder of the shards. Samples come in the order of the files; the files of a pattern are sorted by name. `*`, `?`
+    and `[a-c]` match within a name, `**` matches any folders, and braces are expanded first; an existing path is used literally. A
+    file that is given twice is read once; use `concatenate()` or `repeat()` to give it more weight. A zip or squashfs image is read
+    like the folder in it, and paths may continue into it (`"photos.zip/train/*.jpg"`).
 
     Args:
-        path: A file, a folder, a pattern of files, or a list of files and patterns.
-        format: The name of a format, see `formats()`; recognised by content when not given.
-        options: Of the format; `formats()` lists them.
+        path: A file, a folder, a glob pattern, or a list of files and patterns.
+        format: The name of a format, see `formats()`; detected from the content when not given.
+        options: Options of the format; `formats()` lists them.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
-        ValueError: the format is not recognised, or has no such option, or reads one file and was given several.
+        ValueError: the format is not recognised, has no such option, or reads one file and got several.
+
+    Warns:
+        UserWarning: shards or samples are missing, according to a manifest or the numbers in file names; or another problem with the
+            data.
+
+    Example:
+        hr.read("imagenet/train")
+        hr.read("train-{000..127}.tar", fields=["jpg", "cls"])
     """
     wanted = {key: plain(value) for key, value in options.items()}
     try:
@@ -67,14 +73,14 @@ def read(
             source = _core.open_source(_places(path), format or "", wanted, show)
     except FileNotFoundError as error:
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
-        hint = "; ~ is the shell's: give Path(path).expanduser()" if home else ""
+        hint = "; ~ is not expanded: use Path(path).expanduser()" if home else ""
         raise os_error(f"{error}{hint}", error.errno, error.filename) from None
     _warn_of(source.notes)
     return Dataset(_core.read(source, users_line()))
 
 
 def _warn_of(notes: Sequence[str]) -> None:
-    for note in notes:  # names of files and columns may be of any bytes
+    for note in notes:  # names of files and columns may not be UTF-8
         text = note.encode("utf-8", "backslashreplace").decode()
         warnings.warn(text, UserWarning, stacklevel=stacklevel())
 
@@ -84,11 +90,20 @@ def _places(path: object) -> str | list[str]:
         return os.fspath(path)
     if isinstance(path, Sequence) and all(isinstance(one, (str, os.PathLike)) for one in path):
         return [os.fspath(one) for one in path]
-    raise TypeError(f"read: wants a path or a list of paths, got {path!r}; concatenate() joins datasets")
+    raise TypeError(f"read: expected a path or a list of paths, got {path!r}; concatenate() joins datasets")
 
 
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001
-    """Make a dataset of integers, as Python's `range` does: i64 scalars."""
+    """Make a dataset of integers like Python's `range`, as int64 scalars.
+
+    Args:
+        start: The first integer; 0 if only one argument is given, which is then `stop`.
+        stop: The end, not included.
+        step: The difference between consecutive integers.
+
+    Example:
+        list(hr.range(2, 8, 2))  # 2, 4, 6
+    """
     first, last = (0, start) if stop is None else (start, stop)
     named = {"start": first, "stop": last, "step": step}
     numbers = [whole_number("range", name, value, -(2**63), 2**63) for name, value in named.items()]
@@ -96,7 +111,15 @@ def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noq
 
 
 def counter(start: int = 0, step: int = 1) -> Dataset:
-    """Make an endless dataset of integers: start, start + step, … as i64 scalars."""
+    """Make an infinite dataset of integers: start, start + step, … as int64 scalars.
+
+    Args:
+        start: The first integer.
+        step: The difference between consecutive integers.
+
+    Example:
+        list(hr.counter(5, step=-1).take(3))  # 5, 4, 3
+    """
     first = whole_number("counter", "start", start, -(2**63), 2**63)
     return Dataset(
         _core.read(
@@ -106,14 +129,17 @@ def counter(start: int = 0, step: int = 1) -> Dataset:
 
 
 def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) -> Dataset:
-    """Make a dataset of random numbers from 0 to 2**32 - 1, as i64, the same every epoch.
+    """Make a dataset of random integers from 0 to 2**32 - 1, as int64, the same every epoch.
 
-    Element i depends on the seed and i only.
+    Element i only depends on the seed and i.
 
     Args:
-        seed: Names the numbers.
-        shape: Of an element; a scalar when not given.
-        size: How many elements; without end when not given.
+        seed: Determines the numbers.
+        shape: Shape of an element; a scalar when not given.
+        size: Number of elements; infinite when not given.
+
+    Example:
+        hr.random(seed=17, shape=(3,), size=100)
     """
     dims = [whole_number("random", "shape", dim, 0, 2**63) for dim in shape]
     count = None if size is None else whole_number("random", "size", size)
@@ -122,14 +148,17 @@ def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) ->
 
 
 def list_files(pattern: str | os.PathLike[str]) -> Dataset:
-    """Make a dataset of the files that a pattern names, as str, sorted; `shuffle()` changes their order.
+    """Make a dataset of the paths that match a pattern, as str, sorted; use `shuffle()` for another order.
 
     Args:
-        pattern: As `read` takes it: `*`, `?` and `[a-c]` match within a name, `**` any number of folders as in Python's
-            `glob(recursive=True)`, braces are written out first. What begins with a dot is not matched.
+        pattern: As for `read`: `*`, `?` and `[a-c]` match within a name, `**` matches any number of folders as in Python's
+            `glob(recursive=True)`, and braces are expanded first. Names that begin with a dot are not matched.
 
     Raises:
         FileNotFoundError: no file matches.
+
+    Example:
+        hr.list_files("shards/*.tar")
     """
     return from_arrays(_core.list_files(os.fspath(pattern)), slot="files")
 
@@ -137,25 +166,28 @@ def list_files(pattern: str | os.PathLike[str]) -> Dataset:
 def from_list(
     items: Sequence[Any], *, defaults: Mapping[str, Any] | None = None, slot: str = "list"
 ) -> Dataset:
-    """Make a dataset of a list of elements: dicts, tuples or single values that are all alike.
+    """Make a dataset from a list of elements: dicts, tuples or single values of the same structure.
 
-    The list is taken as it is now. Arrays of one dtype and rank become columns, as in `from_arrays`, and no Python runs for an
-    element; else it is read as by `from_dataset`.
+    Later changes of the list have no effect. If the values of each field have one dtype and rank, they become columns as in
+    `from_arrays`, and no Python runs per element; else the list is read as by `from_dataset`.
 
     Args:
         items: At least one element.
-        defaults: {field: value} of optional fields: what a dict has that lacks them, or holds None.
-        slot: The name under which a saved plan wants the data bound: columns, as for `from_arrays`, if it became such; `ragged` ones
-            for arrays that differ in shape.
+        defaults: {field: value} for optional fields: used if a dict lacks the field, or its value is None.
+        slot: The name for binding the data to a saved plan: as columns like in `from_arrays`, if it became columns, with `ragged` for
+            arrays that differ in shape.
 
     Raises:
-        TypeError: it is no list.
-        ValueError: it is empty, or elements nest in different ways.
+        TypeError: it is not a list.
+        ValueError: it is empty, or elements differ in structure.
+
+    Example:
+        hr.from_list([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
     """
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
-        raise TypeError(f"from_list: wants a list of elements, got {type(items).__name__}")
+        raise TypeError(f"from_list: expected a list of elements, got {type(items).__name__}")
     if len(items) == 0:
-        raise ValueError("from_list: wants at least one element, to know what an element is")
+        raise ValueError("from_list: expected at least one element, to infer the fields")
     if defaults:
         items = [filled("from_list", item, defaults) for item in items]
     columns = _plain_columns(items)
@@ -167,7 +199,7 @@ def from_list(
         _, leaves, nest = flatten(item, is_function_leaf)
         if nest != structure:
             raise ValueError(
-                f"from_list: element {number} has the structure {nest}, and element 0 {structure}"
+                f"from_list: element {number} has the structure {nest}, but element 0 has {structure}"
             )
         rows.append([to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)])
     stacked = [_stacked(list(column)) for column in zip(*rows, strict=True)]
@@ -177,7 +209,7 @@ def from_list(
 
 
 def _plain_columns(items: Sequence[Any]) -> Any:
-    """Return Python's own values, or flat dicts of such, as columns: what most lists are, without a look at each nest. None: it is something else."""
+    """Return columns for the common cases of plain Python values, or flat dicts of them; None for anything else."""
     first = items[0]
     if type(first) is not dict:
         return _plain_column(items)
@@ -200,7 +232,7 @@ def _plain_column(values: Sequence[Any]) -> Any:
 
 
 def _stacked(leaves: list[Any]) -> Any:
-    """Return leaves as one column, or None when their dtypes or ranks differ."""
+    """Return leaves as one column, or None if their dtypes or ranks differ."""
     if all(isinstance(leaf, bytes) for leaf in leaves) or all(isinstance(leaf, str) for leaf in leaves):
         return leaves
     arrays = [np.asarray(leaf) for leaf in leaves]
@@ -211,38 +243,45 @@ def _stacked(leaves: list[Any]) -> Any:
 
 
 def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
-    """Make a dataset of what is in memory: element i is row i of every array.
+    """Make a dataset from arrays in memory: element i consists of row i of every array.
 
-    A list or tuple of columns makes tuples: `[[1, 2], [3, 4]]` is two columns, so its elements are (1, 3) and (2, 4).
-    For the rows of one array give `np.array([[1, 2], [3, 4]])`.
+    A list or tuple of columns gives tuples: `[[1, 2], [3, 4]]` has two columns, so its elements are (1, 3) and (2, 4). For the rows of
+    one array, pass `np.array([[1, 2], [3, 4]])`.
 
     Args:
-        data: An array, or dicts, tuples and lists of arrays of one length. A list of bytes, str or numbers is a column too, and
-            `ragged` makes one of arrays that differ in shape. Arrays are shared, not copied, when they lie in C order. A `DataFrame`
-            is a dict of its columns, of numbers, bool or str; its index is left out.
-        slot: The name under which a saved plan wants the data bound.
+        data: An array, or nested dicts, tuples and lists of arrays of the same length. A list of bytes, str or numbers is also a
+            column, and `ragged` makes a column of arrays that differ in shape. C-contiguous arrays are shared, not copied. A
+            `DataFrame` is a dict of its columns (numbers, bool or str), without its index.
+        slot: The name for binding the data to a saved plan.
 
     Raises:
-        TypeError: a column holds what no field can: dates, None, other objects.
+        TypeError: a column has values that are not supported: dates, None, other objects.
         ValueError: columns differ in length.
+
+    Example:
+        hr.from_arrays({"image": np.zeros((10, 32, 32, 3), np.uint8), "label": np.arange(10)})
     """
     source = _array_source(data, text("from_arrays", "slot", slot))
     return Dataset(_core.read(source, users_line()), bound=[(slot, data)])
 
 
 def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
-    """Make a dataset of anything with a length and items: a list, a map-style dataset of PyTorch.
+    """Make a dataset from anything with a length and items by position: a list, a map-style dataset of PyTorch.
 
-    Items are asked for by several threads, one at a time (under Python's lock; quick small ones many in a row), and look like item 0:
-    its structure and dtypes; the sizes of dimensions may differ. Arrays of up to 16 kB are copied, larger ones shared: an item's array is
-    not to be written into again.
+    Several threads read items, one at a time (holding the GIL; many in a row if they are small and fast). All items have the
+    structure and dtypes of item 0; the sizes of dimensions may differ. Arrays of up to 16 kB are copied, larger ones are shared and
+    must not be modified after they are returned.
 
     Args:
-        items: What has `__len__` and `__getitem__`.
-        slot: The name under which a saved plan wants it bound.
+        items: An object with `__len__` and `__getitem__`.
+        slot: The name for binding it to a saved plan.
 
     Raises:
-        TypeError: it has no length or no items by position, as a generator, a set, an `IterableDataset`.
+        TypeError: it has no length or no items by position, like a generator, a set or an `IterableDataset`.
+        ValueError: it is empty.
+
+    Example:
+        hr.from_dataset(torchvision.datasets.MNIST("data")).shuffle().batch(64)
     """
     source = _sequence_source(items, text("from_dataset", "slot", slot))
     return Dataset(_core.read(source, users_line()), bound=[(slot, items)])
@@ -255,23 +294,30 @@ def from_generator(
     defaults: Mapping[str, Any] | None = None,
     slot: str = "generator",
 ) -> Dataset:
-    """Make a dataset of any iterable; it has no length and no items by position, and `skip` reads what it skips.
+    """Make a dataset from any iterable. It has no length and no random access, and `skip` generates the samples that it skips.
 
-    If the iterator, or what it iterates over, has `state_dict()` (of what JSON holds) and `load_state_dict()`, a resumed run goes on
-    where the saved one was. Else it passes over the samples that were handed out, with a `ReplayWarning`. One thread at a time
-    takes samples, under Python's lock; what follows runs in parallel. Without `shard` after it every rank sees all samples.
+    If the iterator or the iterable has `state_dict()` (JSON compatible) and `load_state_dict()`, a resumed run continues from the saved
+    state. Else it generates the samples again that were already handed out, with a `ReplayWarning`. One thread at a time takes samples,
+    holding the GIL; later verbs run in parallel. Without `shard` after it, every rank gets all samples.
 
     Args:
-        make: A function that gives an iterable for each epoch (it gets the epoch's number if it has a parameter `epoch`), so a
-            generator function; or an iterable that can be gone through again and again.
-        signature: What a sample looks like: `FieldSpec`s nested as it, as another dataset's `schema`. When not given, like the
-            first sample, which is made for that; the sizes of dimensions may differ.
-        defaults: {field: value} of optional fields: what a sample, then a dict, has that lacks them, or holds None.
-        slot: The name under which a saved plan wants it bound.
+        make: A function that returns an iterable for each epoch, such as a generator function (called with the number of the epoch
+            if it has a parameter `epoch`); or an iterable that can be iterated over several times.
+        signature: The fields of a sample: nested `FieldSpec`s, like the `schema` of a dataset. When not given, inferred from the first
+            sample, which is generated for that; the sizes of dimensions may differ.
+        defaults: {field: value} for optional fields of samples that are dicts: used if the field is missing or None.
+        slot: The name for binding it to a saved plan.
 
     Raises:
-        TypeError: it cannot be iterated over, or only once, as a generator that has begun.
-        ValueError: it gives no first sample, and no signature is given.
+        TypeError: it cannot be iterated over, or only once, like a generator object.
+        ValueError: it yields no sample, and no signature is given.
+
+    Example:
+        def lines():
+            with open("log.txt") as file:
+                yield from file
+
+        hr.from_generator(lines).map(parse)
     """
     slot = text("from_generator", "slot", slot)
     if defaults:
@@ -286,14 +332,16 @@ def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
         names, leaves, structure = flatten(signature, lambda node: isinstance(node, FieldSpec))
         for name, leaf in zip(names, leaves, strict=True):
             if not isinstance(leaf, FieldSpec):
-                raise TypeError(f"from_generator: signature wants FieldSpecs, got {leaf!r} for {name!r}")
-        return names, [(leaf.dtype, leaf.shape) for leaf in leaves], structure
+                raise TypeError(
+                    f"from_generator: signature must consist of FieldSpecs, got {leaf!r} for {name!r}"
+                )
+        return names, [(str(leaf.dtype), leaf.shape) for leaf in leaves], structure
     for first in opener(make)(0):
         whole = filled("from_generator", first, make.defaults) if isinstance(make, Filled) else first
         names, leaves, structure = flatten(whole, is_function_leaf)
         specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, leaves, strict=True)]
         return names, specs, structure
-    raise ValueError("from_generator: wants a first sample, to know what a sample is; or give signature=")
+    raise ValueError("from_generator: expected at least one sample, to infer the fields; or pass signature=")
 
 
 def _generator(make: Any, slot: str, names: list[str], specs: list[Any], structure: str) -> _core.Generator:
@@ -306,22 +354,25 @@ def _generator(make: Any, slot: str, names: list[str], specs: list[Any], structu
 
 
 def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = None) -> Dataset:
-    """Open what `Dataset.save_plan` wrote, in Python or in C++.
+    """Load a pipeline that was saved by `Dataset.save_plan`, or from C++.
 
     Args:
         path: The JSON file.
-        bind: What the plan cannot hold, by slot name: functions, arrays, sequences. Nothing is imported by name.
-            Columns are known by their names, in any order; dtypes and the shapes of rows are those that the plan was written
-            with, and the number of rows may be another. Keys, weights and choices may be whatever their verbs take.
+        bind: What the plan cannot contain, by slot name: functions, arrays, sequences. Nothing is imported by name. Columns are
+            matched by name, in any order; dtypes and shapes of rows must be those of the saved plan, but the number of rows may
+            differ. Keys, weights and choices may be anything that their verbs accept.
 
     Raises:
-        ValueError: it is no plan, a slot is not bound or wants other data, or the plan has no such slot; the message names it.
+        ValueError: it is not a plan, a slot is not bound or expects other data, or the plan has no such slot.
+
+    Example:
+        hr.load_plan("train.json", bind={"map_0": augment})
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(
-            f"plan: wants what save_plan() wrote, got {os.fspath(path)!r}, which is no text; read() opens data"
+            f"plan: expected the output of save_plan(), got {os.fspath(path)!r}, which is not text; use read() for data"
         ) from None
     data = open_plan(text, bind or {}, {})
     _warn_of(data._node.data_notes)
@@ -329,11 +380,11 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
 
 
 def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) -> Dataset:
-    """Open a plan from its text."""
+    """Load a plan from its text."""
     try:
         plan = _core.parse_json(text)
     except ValueError as error:
-        raise ValueError(f"plan: wants what save_plan() wrote, got no JSON ({error})") from None
+        raise ValueError(f"plan: expected the output of save_plan(), got invalid JSON: {error}") from None
     tree = plan.get("plan") if isinstance(plan, dict) else None
     places = list(slots_in(tree))
     _check_names(bind, [slot for slot, _, _ in places])
@@ -355,7 +406,7 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
             raise ValueError(
-                f'plan: the {"C" if "calls" in params else "Python"} function in slot {slot!r} is not bound; give it with bind={{"{slot}": f}}'
+                f'plan: the {"C" if "calls" in params else "Python"} function in slot {slot!r} is not bound; pass bind={{"{slot}": f}}'
             )
         is_step = slot.rpartition("_")[0] == "scan"
         return bind_function(of_pair(bind[slot]) if is_step else bind[slot], slot, params)
@@ -367,17 +418,27 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
 def _check_names(bind: Mapping[str, Any], slots: Sequence[str]) -> None:
     for name in bind:
         if name not in slots:
-            wanted = ", ".join(repr(slot) for slot in dict.fromkeys(slots)) or "nothing"
-            raise ValueError(f"plan: has no slot {name!r} for what bind= gives; it wants {wanted}")
+            known = ", ".join(repr(slot) for slot in dict.fromkeys(slots)) or "none"
+            raise ValueError(
+                f"plan: bind= has {name!r}, but the plan has no such slot; its slots are {known}"
+            )
 
 
 def formats() -> list[dict[str, Any]]:
-    """List the formats with name, doc and options, as dicts."""
+    """List the formats.
+
+    Returns:
+        Dicts with "name", "doc", "options" (a list of dicts with "name", "type", "doc" and "fallback") and others.
+    """
     return _core.format_table()
 
 
 def operators() -> list[dict[str, Any]]:
-    """List the operators with name, doc, inputs and params, as dicts."""
+    """List the operators.
+
+    Returns:
+        Dicts with "name", "doc", "inputs", "params" and others.
+    """
     return _core.op_table()
 
 
@@ -401,16 +462,16 @@ def _columns_of(node: Any) -> Any:
         return node
     columns = list(node.columns)
     if again := [name for name in columns if columns.count(name) > 1]:
-        raise ValueError(f"from_arrays: wants columns of different names, got {again[0]!r} twice")
+        raise ValueError(f"from_arrays: expected columns with different names, got {again[0]!r} twice")
     return {name: node[name] for name in columns}
 
 
 def _of_series(column: Any, name: str) -> Any:
-    """Return a column of a data frame as what a field can be made of."""
+    """Return a column of a data frame as an array or a list that can become a field."""
     array = np.asarray(column.to_numpy())
     if {getattr(column.dtype, "kind", "O"), array.dtype.kind} & {"m", "M"}:
         raise TypeError(
-            f'from_arrays: column {name!r} holds {column.dtype}, which no field can; .astype("int64") makes numbers of it'
+            f'from_arrays: column {name!r} has dtype {column.dtype}, which is not supported; convert it with .astype("int64")'
         )
     if array.dtype.kind != "O":
         return array
@@ -418,8 +479,8 @@ def _of_series(column: Any, name: str) -> Any:
     wanted = (bytes, str) if any(isinstance(value, (bytes, str)) for value in values) else (bool, int, float)
     if odd := [value for value in values if not isinstance(value, wanted)]:
         raise TypeError(
-            f"from_arrays: column {name!r} wants numbers, bool, bytes or str in every row, got {type(odd[0]).__name__} ({odd[0]!r}); fill what is "
-            "missing with .fillna(...), make something else of it with .astype(...), or leave the column out with .drop(columns=...)"
+            f"from_arrays: column {name!r}: expected numbers, bool, bytes or str in every row, got {type(odd[0]).__name__} ({odd[0]!r}); fill "
+            "missing values with .fillna(...), convert the column with .astype(...), or drop it with .drop(columns=...)"
         )
     return values if wanted == (bytes, str) else np.asarray(values)
 
@@ -441,24 +502,24 @@ def _column(column: Any, name: str) -> Any:
         values = array.tolist()
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
-        array = np.asarray(values)  # numbers in an array of objects, as pandas has them
+        array = np.asarray(values)  # numbers in an object array, as in pandas
     return to_leaf(array if column is not None else None, name)
 
 
 def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | None = None) -> _core.Source:
-    """Return items as a source; their fields in the order of a plan's, if it wants those."""
+    """Return items as a source, with the field order of a plan if `wanted` describes the same fields."""
     if isinstance(items, Mapping):
         raise TypeError(
-            "from_dataset: wants items by position, got a dict; from_arrays() takes a dict of columns"
+            "from_dataset: expected items by position, got a dict; from_arrays() takes a dict of columns"
         )
     if not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
-        hint = "; list(...) of it is one, where it fits into memory" if hasattr(items, "__iter__") else ""
+        hint = "; convert it with list(...) if it fits in memory" if hasattr(items, "__iter__") else ""
         raise TypeError(
-            f"from_dataset: wants what has a length and items by position, got {type(items).__name__}{hint}"
+            f"from_dataset: expected an object with a length and items by position, got {type(items).__name__}{hint}"
         )
     size = len(items)
     if size == 0:
-        raise ValueError("from_dataset: wants at least one item, to know what an item is")
+        raise ValueError("from_dataset: expected at least one item, to infer the fields")
     names, first, structure = flatten(items[0], is_function_leaf)
     order: Sequence[int] = builtins.range(len(names))
     nested = structure
@@ -468,7 +529,7 @@ def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | Non
     def convert(item: Any, index: int) -> Leaves:
         names, leaves, nest = flatten(item, is_function_leaf)
         if nest != structure:
-            raise ValueError(f"item {index} has the structure {nest}, and item 0 {structure}")
+            raise ValueError(f"item {index} has the structure {nest}, but item 0 has {structure}")
         return [to_leaf(leaves[at], names[at]) for at in order]
 
     specs = [spec_of(to_leaf(first[at], names[at])) for at in order]

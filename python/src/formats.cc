@@ -1,4 +1,4 @@
-// formats/: opening and making sources.
+// Wraps formats/: opening and creating sources.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/variant.h>
@@ -81,7 +81,12 @@ nb::list format_table() {
   nb::list out;
   for (const auto& [name, info] : formats()) {
     nb::dict row;
-    row["name"] = name, row["doc"] = info.doc, row["made"] = info.make != nullptr;
+    row["name"] = name, row["doc"] = info.doc, row["fields"] = info.fields, row["path"] = info.path;
+    row["made"] = info.make != nullptr, row["takes_files"] = info.takes_files;
+    nb::list details, raises;
+    for (const std::string& paragraph : info.details) details.append(paragraph);
+    for (const RaisedError& one : info.raises) raises.append(nb::make_tuple(one.error, one.reason));
+    row["details"] = details, row["raises"] = raises, row["example"] = info.example;
     row["options"] = options_to_python(info.options);
     out.append(row);
   }
@@ -96,6 +101,7 @@ nb::list options_to_python(std::span<const OptionInfo> options) {
     nb::dict item;
     item["name"] = option.name, item["type"] = option.type, item["doc"] = option.doc;
     item["fallback"] = to_python(option.fallback);
+    item["required"] = option.required;
     out.append(item);
   }
   return out;
@@ -107,13 +113,13 @@ void bind_formats(nb::module_& m) {
           "size", [](const SourceHandle& s) { return s.source->size(); }, "Number of samples.")
       .def_prop_ro(
           "metadata", [](const SourceHandle& s) { return to_python(s.source->metadata()); },
-          "What the format says of the whole: a dict.")
+          "What the format reports about the data: a dict.")
       .def_prop_ro(
           "notes", [](const SourceHandle& s) { return notes_of(*s.source); },
-          "What the format warns of: texts.");
+          "Warnings of the format: a list of strings.");
   m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
         nb::arg("progress").none(),
-        "Open the data at a path, or at several; an empty format is recognised by content.");
+        "Open the data at one path or several; an empty format is detected from the content.");
   m.def(
       "range_source",
       [](int64_t start, int64_t stop, int64_t step) {
@@ -127,16 +133,16 @@ void bind_formats(nb::module_& m) {
       "random_source",
       [](uint64_t seed, const std::vector<int64_t>& shape, std::optional<uint64_t> size) {
         if (shape.size() > kMaxRank)
-          check(
-              invalid("random: wants a shape of at most 8 dimensions, got " + std::to_string(shape.size())));
+          check(invalid("random: expected a shape of at most 8 dimensions, got " +
+                        std::to_string(shape.size())));
         return SourceHandle{unwrap(random_source(seed, Shape(shape), size.value_or(~uint64_t{0})))};
       },
       nb::arg("seed"), nb::arg("shape"), nb::arg("size").none());
   m.def(
       "list_files", [](const std::string& pattern) { return unwrap(expand(*file_store(), pattern)); },
-      nb::arg("pattern"), "The files that a pattern names, sorted.");
+      nb::arg("pattern"), "The files that match a pattern, sorted.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
-        "Columns in memory: arrays, or lists of one leaf a row.");
+        "Columns in memory: arrays, or lists with one leaf per row.");
   m.def(
       "numbers_beside",
       [](const SourceHandle& s, const std::string& what) {
@@ -145,21 +151,20 @@ void bind_formats(nb::module_& m) {
                                                 : Beside::choices;
         return SourceHandle{unwrap(numbers_beside(kind, s.source))};
       },
-      nb::arg("source"), nb::arg("what"),
-      "Numbers as the verbs want them that take keys, weights or choices.");
+      nb::arg("source"), nb::arg("what"), "Numbers for the verbs that take keys, weights or choices.");
   m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),
         nb::arg("size"), nb::arg("slot"), nb::arg("items"), nb::arg("convert"),
-        "Items by position; convert(item, index) makes leaves of what nests in other ways.");
-  nb::class_<GeneratorHandle>(m, "Generator", "Samples one after the other, as the engine sees them.");
+        "Items by position; convert(item, index) returns the leaves of items with another nesting.");
+  nb::class_<GeneratorHandle>(m, "Generator", "Samples without random access, as the engine sees them.");
   m.def("generator", &generator, nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("slot"),
-        nb::arg("label"), nb::arg("start"), "What start(epoch) gives passes of.");
+        nb::arg("label"), nb::arg("start"), "A generator whose passes are returned by start(epoch).");
   m.def(
       "no_option",
       [](const std::string& wrong, const std::vector<std::string>& known) {
         return no_option(wrong, std::vector<std::string_view>(known.begin(), known.end()));
       },
-      nb::arg("wrong"), nb::arg("known"), "What a message says of an option that there is not.");
-  m.def("format_table", &format_table, "The formats and their options, as the C++ sources describe them.");
+      nb::arg("wrong"), nb::arg("known"), "The error message for an unknown option.");
+  m.def("format_table", &format_table, "The formats and their options, as described in the C++ sources.");
 }
 
 }  // namespace headrace::python

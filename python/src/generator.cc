@@ -13,12 +13,12 @@
 namespace headrace::python {
 namespace {
 
-// Whether we hold the only reference, and it the only one to its memory.
+// Whether this is the only reference to the array, and the array owns its memory.
 bool is_ours_alone(const nb::object& array) {
   return Py_REFCNT(array.ptr()) == 1 && array.attr("base").is_none();
 }
 
-// An iterator of Python, and what its values are read with. The lock is held in all of it.
+// A Python iterator, with what is needed to read its values. REQUIRES: the GIL is held.
 class Iteration {
  public:
   // `pass` is a headrace._generator.Pass.
@@ -35,7 +35,7 @@ class Iteration {
   }
 
  private:
-  // As the value is now: whoever made it may write into its arrays again.
+  // Copies the value if needed: the code that made it may write to its arrays again.
   void take(nb::object value, std::vector<Tensor>& fields) {
     std::vector<std::pair<size_t, nb::object>> large;
     leaves_.read(value, pass_.attr("leaves"));
@@ -74,7 +74,7 @@ class IteratorPass final : public Generator::Pass {
     if (!more) return false;
     for (size_t i = 0; i < fields.size(); ++i)
       if (const TensorSpec got = fields[i].view().spec(); !schema_.specs[i].admits(got))
-        return invalid(label_ + ": field '" + schema_.names[i] + "' wants " + schema_.specs[i].text() +
+        return invalid(label_ + ": field '" + schema_.names[i] + "': expected " + schema_.specs[i].text() +
                        ", got " + got.text());
     return true;
   }
@@ -106,7 +106,7 @@ class IteratorPass final : public Generator::Pass {
     return {};
   }
 
-  const Schema& schema_;  // of the generator, which outlives its passes
+  const Schema& schema_;  // owned by the generator, which outlives its passes
   const std::string& label_;
   std::optional<Iteration> iteration_;
 };
@@ -135,7 +135,7 @@ class IterableGenerator final : public Generator {
     return out;
   }
   std::string fingerprint() const override {
-    return hash_text("generator " + slot_ + ' ' + schema_.text() + schema_.structure);
+    return hash_text("generator " + slot_ + ' ' + schema_.stable_text() + schema_.structure);
   }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace headrace::python {
 
-// `start(epoch)` gives a headrace._generator.Pass.
+// `start(epoch)` returns a headrace._generator.Pass.
 GeneratorPtr make_generator(Schema schema, std::string slot, std::string label, nb::object start);
 
 }  // namespace headrace::python

@@ -1,4 +1,4 @@
-// graph/: programs, nodes and plans.
+// Wraps graph/: programs, nodes and plans.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -24,18 +24,18 @@ std::vector<Tensor> tensors_of(const nb::list& leaves) {
   std::vector<Tensor> out;
   for (nb::handle leaf : leaves) {
     const Tensor shared = to_tensor(leaf);
-    out.push_back(make_tensor(shared.view()));  // the user may write to his array
+    out.push_back(make_tensor(shared.view()));  // the user may write to the array later
   }
   return out;
 }
 
-// The builder of one trace. Adding to it wants plain values; symbols are a matter of the package.
+// The builder of one trace. It takes plain values; symbols are handled in the Python package.
 class Tracer {
  public:
   Tracer(const NodeHandle& node, const std::string& made_at) : builder_(node.node->schema, made_at) {
     for (size_t i = 0; i < node.node->schema.size(); ++i) builder_.field(static_cast<int>(i));
   }
-  // Of a scan: values are the state's leaves, then the fields.
+  // For a scan: values are the leaves of the state, then the fields.
   Tracer(const NodeHandle& node, const std::string& made_at, const nb::list& state)
       : builder_(scan_schema(tensors_of(state), node.node->schema), made_at) {
     const size_t values = nb::len(state) + node.node->schema.size();
@@ -88,7 +88,7 @@ FunctionHandle make_function(std::string slot, std::string label, std::string in
   return {function_op(std::move(info), std::move(runner))};
 }
 
-// In a process that a map began.
+// Runs in a process that was started by a map.
 void serve(int socket, int memory, nb::object function, nb::object convert, const std::string& input,
            const std::string& output, bool random, const nb::object& describe) {
   serve_calls(socket, memory, *callee_of(std::move(function), std::move(convert), input, output, random),
@@ -106,14 +106,14 @@ E choose(const char* const (&names)[N], const std::string& name, const std::stri
     if (name == names[i]) return static_cast<E>(i);
     known += (i == 0 ? "'" : ", '") + std::string(names[i]) + "'";
   }
-  check(invalid(what + " wants one of " + known + ", got '" + name + "'"));
+  check(invalid(what + " must be one of " + known + ", got '" + name + "'"));
   return E{};
 }
 
 NodeHandle shard(const NodeHandle& in, int64_t rank, int64_t world, const std::string& even,
                  std::optional<uint64_t> steps, const std::string& at) {
   if (rank < 0 || world < 1 || world > 0xffffffff || rank >= world)
-    check(invalid("shard: wants 0 <= rank < world, got rank " + std::to_string(rank) + " of " +
+    check(invalid("shard: expected 0 <= rank < world, got rank " + std::to_string(rank) + " of " +
                   std::to_string(world)));
   const Shard kind{static_cast<uint32_t>(rank), static_cast<uint32_t>(world),
                    choose<Even>({"wrap", "drop", "pad"}, even, "shard: even"), steps};
@@ -157,8 +157,7 @@ NodeHandle pack(const NodeHandle& in, const std::string& strategy, std::vector<i
   return node_of(std::move(kind), {in.node}, at);
 }
 
-// The same data in the order it lies in: for a look at one sample, which order, epochs and ranks need not
-// delay.
+// The same data in storage order: for looking at one sample without the cost of order, epochs and ranks.
 NodePtr without_order(const NodePtr& node, bool keep_on_error) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(without_order(input, keep_on_error));
@@ -170,13 +169,14 @@ NodePtr without_order(const NodePtr& node, bool keep_on_error) {
   return made ? made : node;
 }
 
-// Of positions one that fails hides no other; a stream ends at the first.
+// With random access, a broken sample does not affect others; a stream would end at the first one, so it
+// keeps on_error.
 NodePtr without_order(const NodePtr& node) {
   NodePtr made = without_order(node, false);
   return made->indexed ? made : without_order(node, true);
 }
 
-// Whether another epoch has other elements or another order.
+// Whether elements or their order differ between epochs.
 bool varies_by_epoch(const Node& node) {
   return find_node(node, [](const Node& one) {
     const Program* program = program_of(one.kind);
@@ -186,7 +186,7 @@ bool varies_by_epoch(const Node& node) {
   });
 }
 
-// What the formats say of the data, one object a read, in the order of the reads.
+// The metadata of the formats, one object per read, in the order of the reads.
 void list_metadata(const Node& node, nb::list& out) {
   each_node(node, [&](const Node& one) {
     if (const auto* read = one.as<Read>()) out.append(to_python(read->source->metadata()));
@@ -197,7 +197,7 @@ std::string plan_text(const NodeHandle& node, uint64_t seed) {
   return unwrap(Dataset(Result<NodePtr>(node.node)).plan(seed));
 }
 
-// `sources`: slot to Source; `generators`: slot to Generator; `function(slot, params)` answers a Function or
+// `sources`: slot to Source; `generators`: slot to Generator; `function(slot, params)` returns a Function or
 // raises.
 std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& sources,
                                      const nb::dict& generators, nb::object function) {
@@ -230,13 +230,13 @@ void bind_node(nb::module_& m) {
           "Names, specs and structure of the elements.")
       .def_prop_ro(
           "size", [](const NodeHandle& n) { return n.node->size == kInfinite ? std::nullopt : n.node->size; },
-          "Elements of an epoch on this rank; None when endless or not known.")
+          "Elements of an epoch on this rank; None if infinite or not known.")
       .def_prop_ro(
           "endless", [](const NodeHandle& n) { return n.node->size == kInfinite; }, "Whether it never ends.")
       .def_prop_ro(
           "indexed", [](const NodeHandle& n) { return n.node->indexed; }, "Whether it has random access.")
       .def_prop_ro(
-          "sharded", [](const NodeHandle& n) { return n.node->sharded; }, "Whether a shard stands in it.")
+          "sharded", [](const NodeHandle& n) { return n.node->sharded; }, "Whether it contains a shard.")
       .def_prop_ro(
           "inputs",
           [](const NodeHandle& n) {
@@ -247,7 +247,7 @@ void bind_node(nb::module_& m) {
           "The nodes below.")
       .def_prop_ro(
           "varies_by_epoch", [](const NodeHandle& n) { return varies_by_epoch(*n.node); },
-          "Whether another epoch has another order or other draws.")
+          "Whether order or random draws differ between epochs.")
       .def(
           "metadata",
           [](const NodeHandle& n) {
@@ -255,21 +255,24 @@ void bind_node(nb::module_& m) {
             list_metadata(*n.node, out);
             return out;
           },
-          "What the formats say of the data, a dict for each read.")
+          "The metadata of the formats, a dict for each read.")
       .def_prop_ro(
           "data_notes", [](const NodeHandle& n) { return data_notes(*n.node); },
-          "What is worth a warning of the data as they were opened.")
-      .def("describe", &describe, "The verb, and what loaders show of it.")
+          "Warnings about the data from opening it.")
+      .def("describe", &describe, "The verb, and the parameters that loaders show.")
       .def(
-          "tree", [](const NodeHandle& n) { return explain_tree(n.node); }, "One line a node, deepest first.")
+          "tree", [](const NodeHandle& n) { return explain_tree(n.node); },
+          "One line per node, deepest first.")
       .def(
           "without_order", [](const NodeHandle& n) { return NodeHandle{without_order(n.node)}; },
-          "The same elements without shuffle, shard, repeat, take, skip, sample and sort_by. Where they have "
-          "positions, without on_error too.")
+          "The same elements without shuffle, shard, repeat, take, skip, sample and sort_by; with random "
+          "access, "
+          "also without on_error.")
       .def("plan", &plan_text, nb::arg("seed"), "The plan as JSON.")
       .def(
           "fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); },
-          nb::arg("seed"), "What a state must agree with.", nb::call_guard<nb::gil_scoped_release>());
+          nb::arg("seed"), "Must be equal for a state to be loaded.",
+          nb::call_guard<nb::gil_scoped_release>());
 }
 
 void bind_verbs(nb::module_& m) {
@@ -361,7 +364,7 @@ void bind_verbs(nb::module_& m) {
       },
       in, nb::arg("program"), at);
   m.def("scan", &scan, in, nb::arg("program"), nb::arg("initial"), nb::arg("names"), nb::arg("structure"), at,
-        "`names` and `structure` are those of the new elements.");
+        "`names` and `structure` describe the new elements.");
   m.def("group_by", &group_by, in, nb::arg("program"), nb::arg("by_length"), nb::arg("boundaries"),
         nb::arg("sizes"), nb::arg("token_budget"), nb::arg("pad_to_boundary"), nb::arg("drop_last"),
         nb::arg("ragged"), nb::arg("shapes").none(), nb::arg("fill").none(), at,
@@ -383,8 +386,9 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "on_error",
       [](const NodeHandle& n, const std::string& policy, const std::string& at) {
-        return node_of(OnError{choose<OnErrorPolicy>({"raise", "skip", "replace"}, policy, "on_error:")},
-                       {n.node}, at);
+        return node_of(
+            OnError{choose<OnErrorPolicy>({"raise", "skip", "replace"}, policy, "on_error: policy")},
+            {n.node}, at);
       },
       in, nb::arg("policy"), at);
   m.def(
@@ -394,7 +398,7 @@ void bind_verbs(nb::module_& m) {
         return node_of(Map{unwrap(add_engine_field(n.node, which, name))}, {n.node}, at);
       },
       in, nb::arg("field"), nb::arg("name"), at,
-      "Every field, and one that the engine knows: 'id' or 'valid'.");
+      "All fields, and one provided by the engine: 'id' or 'valid'.");
 }
 
 }  // namespace
@@ -405,15 +409,16 @@ void bind_graph(nb::module_& m) {
       "make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
       nb::arg("outputs"), nb::arg("random"), nb::arg("pure"), nb::arg("num_parallel"), nb::arg("function"),
       nb::arg("convert"), nb::arg("start").none(),
-      "An operator from a function of a sample; convert(result) gives the leaves of an unusual result. With "
-      "start, it runs in processes that start() begins. At most num_parallel calls at once; 0: as many as "
+      "An operator from a function of a sample; convert(result) returns the leaves of an unusual result. "
+      "With "
+      "start, it runs in processes started by start(). At most num_parallel concurrent calls; 0: as many as "
       "there are workers.");
   m.def("serve", &serve, nb::arg("socket"), nb::arg("memory"), nb::arg("function"), nb::arg("convert"),
         nb::arg("input"), nb::arg("output"), nb::arg("random"), nb::arg("describe"),
-        "Answer calls of such a function until the socket ends.");
+        "Answer calls of such a function until the socket closes.");
   m.def("call_once", &call_once, nb::arg("call"), nb::arg("leaves"), nb::arg("key"),
-        "Call such a function outside of any run, to see what it returns.");
-  nb::class_<Program>(m, "Program", "What one map or filter does, as operator calls over numbered values.")
+        "Call such a function outside any run, to see what it returns.");
+  nb::class_<Program>(m, "Program", "A map or filter as operator calls over numbered values.")
       .def("json", [](const Program& p) { return program_to_value(p).dump(); }, "As in a saved plan.");
   nb::class_<Tracer>(m, "Tracer", "Builds a Program; values 0 to n - 1 are the fields.")
       .def(nb::init<const NodeHandle&, const std::string&>(), nb::arg("node"), nb::arg("made_at"))
@@ -428,9 +433,9 @@ void bind_graph(nb::module_& m) {
   bind_verbs(m);
   m.def(
       "parse_json", [](const std::string& text) { return to_python(unwrap(Value::parse(text))); },
-      nb::arg("text"), "JSON as plain objects, nested at most 128 deep.");
+      nb::arg("text"), "JSON as plain objects, nested at most 128 levels deep.");
   m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("function"),
-        "A plan and its seed; function(slot, params) answers a Function.");
+        "A plan and its seed; function(slot, params) returns a Function.");
 }
 
 }  // namespace headrace::python

@@ -1,4 +1,4 @@
-// graph/order_kinds.h: verbs over several datasets, or with numbers beside the data.
+// Wraps graph/order_kinds.h: verbs over several datasets, or with a column of numbers alongside the data.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -23,7 +23,7 @@ MixStop stop_of(const std::string& name, const std::string& verb) {
     if (name == kStops[i]) return static_cast<MixStop>(i);
     known += (i == 0 ? "'" : ", '") + std::string(kStops[i]) + "'";
   }
-  check(invalid(verb + ": stop wants one of " + known + ", got '" + name + "'"));
+  check(invalid(verb + ": stop must be one of " + known + ", got '" + name + "'"));
   return {};
 }
 

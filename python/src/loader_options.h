@@ -1,4 +1,4 @@
-// What Dataset.options() keeps, as the engine has it. The GIL is held.
+// The options of Dataset.options(), as LoaderOptions. REQUIRES: the GIL is held.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -6,7 +6,7 @@
 
 namespace headrace::python {
 
-// Throws for names and types that are none.
+// Throws for unknown names and wrong types.
 LoaderOptions loader_options(const nanobind::dict& options);
 
 }  // namespace headrace::python

@@ -1,9 +1,9 @@
-// headrace._core: what the Python package needs of the C++ library. Not for users; headrace/*.py is.
+// headrace._core: the parts of the C++ library that the Python package uses. Internal; users import headrace.
 #include "python/src/base/module.h"
 
 NB_MODULE(_core, m) {
-  m.doc() = "The compiled half of Headrace. Use the package headrace.";
-  nanobind::set_leak_warnings(false);  // functions may outlive the interpreter in threads that end last
+  m.doc() = "The compiled part of Headrace. Use the package headrace.";
+  nanobind::set_leak_warnings(false);  // threads may keep functions alive until after the interpreter ends
   headrace::python::bind_tensors(m);
   headrace::python::bind_formats(m);
   headrace::python::bind_ops(m);

@@ -1,4 +1,4 @@
-// ops/: what there is, and calling one at once.
+// Wraps ops/: listing operators and calling them eagerly.
 #include <nanobind/nanobind.h>
 
 #include <functional>
@@ -45,9 +45,9 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
   if (call.op->random()) {
     const Key* drawn = next_key_of_function();
     if (!drawn)
-      return invalid(
-          std::string(call.op->name()) +
-          ": draws random numbers, which have no key outside of map; call it in a function given to map");
+      return invalid(std::string(call.op->name()) +
+                     ": draws random numbers and needs a key, which exists only within map; call it in a "
+                     "function passed to map");
     key = *drawn;
   }
   std::vector<Shape> shapes;
@@ -65,10 +65,10 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
   return call.op->run(in, key, out, scratch);
 }
 
-// What a call leaves for the next one of its thread: fresh memory costs as much as resizing a small image.
+// Scratch memory kept for the next call on a thread: fresh memory costs as much as resizing a small image.
 constexpr size_t kKeptScratch = 8 << 20;
 
-// Adds what is computed to a builder whose values are the inputs.
+// Adds the computation to a builder whose values are the inputs.
 using Add = std::function<Result<std::vector<int>>(ProgramBuilder&, std::span<const int> inputs)>;
 
 Result<std::vector<Tensor>> compute(const Add& add, const std::vector<Tensor>& inputs) {
@@ -120,7 +120,7 @@ nb::list compute_function(const FunctionHandle& function, const nb::list& data) 
 
 std::string output_structure(const std::string& op, nb::handle params) {
   const auto found = named_outputs().find(op);
-  if (found == named_outputs().end()) check(invalid("the outputs of " + op + " have no names"));
+  if (found == named_outputs().end()) check(invalid(op + ": its outputs have no names"));
   return unwrap(found->second(to_value(params)));
 }
 
@@ -128,13 +128,13 @@ std::string output_structure(const std::string& op, nb::handle params) {
 
 void bind_ops(nb::module_& m) {
   m.def("op_table", &op_table,
-        "The operators, their inputs and parameters, as the C++ sources describe them.");
+        "The operators, their inputs and parameters, as described in the C++ sources.");
   m.def("compute", &compute_op, nb::arg("op"), nb::arg("params"), nb::arg("data"),
-        "Run one operator on arrays, bytes or str, now.");
+        "Run one operator on arrays, bytes or str, eagerly.");
   m.def("compute_function", &compute_function, nb::arg("function"), nb::arg("data"),
-        "Run a C function on arrays, bytes or str, now.");
+        "Run a C function on arrays, bytes or str, eagerly.");
   m.def("output_structure", &output_structure, nb::arg("op"), nb::arg("params"),
-        "How the outputs of an operator that names them nest: JSON in which each is its ordinal.");
+        "The nesting of the outputs of an operator that names them: JSON with an ordinal per output.");
 }
 
 }  // namespace headrace::python

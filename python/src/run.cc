@@ -1,4 +1,4 @@
-// run/: loaders and single elements. The GIL is released whenever the engine works or waits.
+// Wraps run/: loaders and single elements. The GIL is released whenever the engine works or waits.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/set.h>
@@ -34,7 +34,7 @@ namespace headrace::python {
 
 LoaderOptions loader_options(const nb::dict& options) {
   LoaderOptions out;
-  out.map_files = true;  // BytesColumn checks
+  out.map_files = true;  // BytesColumn detects truncated files
   for (const auto& [key, value] : options) {
     const auto name = nb::cast<std::string>(key);
     if (name == "seed")
@@ -55,7 +55,7 @@ LoaderOptions loader_options(const nb::dict& options) {
         const nb::str key(std::string(knob_name(knob)).c_str());
         if (!settings.contains(key)) continue;
         out.start.of(knob) = nb::cast<size_t>(settings[key]);
-        const bool is_alone = knob == Knob::workers && out.start.workers == 0;  // as the run that found it
+        const bool is_alone = knob == Knob::workers && out.start.workers == 0;  // like the run that found it
         if (is_alone && !out.workers) out.workers = 0;
       }
     else if (name == "memory_budget")
@@ -77,14 +77,14 @@ LoaderOptions loader_options(const nb::dict& options) {
     else if (name == "trace")
       out.trace = nb::cast<std::string>(value);
     else
-      check(invalid("options: has no option '" + name + "'"));
+      check(invalid("options: there is no option '" + name + "'"));
   }
   return out;
 }
 
 namespace {
 
-constexpr uint64_t kSignalCheckMs = 20;  // how late Ctrl-C may be seen
+constexpr uint64_t kSignalCheckMs = 20;  // maximum delay until Ctrl-C is noticed
 
 nb::list fields_to_python(Sample sample) {
   nb::list out;
@@ -92,7 +92,7 @@ nb::list fields_to_python(Sample sample) {
   return out;
 }
 
-// A system call asks for it, and each element does: so a fork tells.
+// Cached, since getpid() is a system call and this is used for each element; updated at fork.
 std::atomic<pid_t> process_now = [] {
   pthread_atfork(nullptr, nullptr, [] { process_now.store(getpid(), std::memory_order_relaxed); });
   return getpid();
@@ -115,7 +115,7 @@ nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside
   return out;
 }
 
-// Loaders that cannot end where they are dropped, for whoever drops them is in their way.
+// Loaders that cannot end where they are released, because they wait for the code that releases them.
 class LastOnes {
  public:
   void end(std::unique_ptr<Loader> loader) {
@@ -141,13 +141,13 @@ class LastOnes {
   std::vector<std::future<void>> ending_;  // guarded by mutex_
   const pid_t process_ = this_process();   // none of their threads is in a forked child
 };
-// Never destroyed: a future would wait there for its thread, in a forked child for ever.
+// Never destroyed: a future would wait for its thread, in a forked child forever.
 LastOnes& last_ones() {
   static auto* made = new LastOnes;
   return *made;
 }
 
-// The threads of a loader stay behind in the process that made them: a forked child must not use or join
+// The threads of a loader only exist in the process that created them: a forked child must not use or join
 // them.
 class LoaderHandle {
  public:
@@ -164,7 +164,7 @@ class LoaderHandle {
     nb::gil_scoped_release nogil;
     if (loader_->check_outside().ok())
       loader_.reset();
-    else  // a function of the pipeline dropped the last reference
+    else  // a function of the pipeline released the last reference
       last_ones().end(std::move(loader_));
   }
 
@@ -175,8 +175,8 @@ class LoaderHandle {
   bool is_within() const {
     return this_process() == process_ && !quietly([&] { return loader_->check_outside(); }).ok();
   }
-  // The number of the iteration that begins, which next() wants: who waits in the one before takes nothing
-  // of this one.
+  // Returns the number of the new iteration, for next(): a thread still waiting in the previous iteration
+  // gets no element of this one.
   uint64_t begin() {
     check_process();
     return unwrap(quietly([&]() -> Result<uint64_t> {
@@ -192,7 +192,7 @@ class LoaderHandle {
     check_process();
     if (is_on_my_way()) on_its_way_to_ = std::thread::id();
     while (true) {
-      if (iteration <= ended_) return std::nullopt;  // by a signal handler
+      if (iteration <= ended_) return std::nullopt;  // ended by a signal handler
       Sample sample;
       Result<std::optional<bool>> given = quietly([&] { return next_of(iteration, sample); });
       const bool is_over = !given.ok() || (*given && !**given);
@@ -209,8 +209,8 @@ class LoaderHandle {
     }
   }
 
-  // With a number, that iteration alone. `on_its_way`: the element that this thread was given last has not
-  // reached the loop, and will not: it does not count. Answers whether there is one.
+  // With a number, stops only that iteration. `on_its_way`: the last element given to this thread has not
+  // reached the loop and will not, so it is not counted. Returns whether there is such an element.
   bool stop(std::optional<uint64_t> iteration, bool on_its_way) {
     if (this_process() != process_ || (iteration && *iteration != begun_)) return false;
     const bool without_last = on_its_way && is_on_my_way();
@@ -223,7 +223,7 @@ class LoaderHandle {
     return without_last;
   }
 
-  // The same of an iteration that may go on.
+  // The same for an iteration that may continue.
   nb::dict save(bool on_its_way) {
     check_process();
     const bool without_last = on_its_way && is_on_my_way();
@@ -271,17 +271,19 @@ class LoaderHandle {
 
  private:
   Result<std::optional<bool>> next_of(uint64_t iteration, Sample& out) {
-    ++consumers_;  // first: who begins the next iteration is seen here, or waits
+    ++consumers_;  // first: either begin() of the next iteration is seen here, or it waits for this thread
     auto more = iteration == begun_ ? loader_->next_within(out, kSignalCheckMs)
                                     : Result<std::optional<bool>>(stopped());
     --consumers_;
     consumers_.notify_all();
     return more;
   }
-  // Another epoch or state takes its place. A function that said so may still fail: next() hears that first.
+  // The iteration is replaced by another epoch or state. If a function of the pipeline did that, it may still
+  // fail: next() reports that first.
   void end_begun(bool within) { (within ? ends_after_ : ended_) = begun_.load(); }
 
-  // A call in another process may never return. At Ctrl-C, before this or now, it has a moment for that.
+  // A call in another process may never return. After Ctrl-C, before or during this, it gets a moment to
+  // finish.
   void stop_with_calls(bool without_last) {
     constexpr auto kMoment = std::chrono::milliseconds(100), kLook = std::chrono::milliseconds(10);
     std::promise<void> promise;
@@ -309,23 +311,24 @@ class LoaderHandle {
                    "this loader belongs to process " + std::to_string(process_) +
                        " and cannot be used in process " + std::to_string(this_process()) +
                        ", which was forked from it: threads do not survive a fork; "
-                       "make a loader of the dataset in the child (datasets can be pickled, too)"));
+                       "create a loader from the dataset in the child process (datasets can be pickled)"));
   }
 
   bool is_on_my_way() const { return on_its_way_to_ == std::this_thread::get_id(); }
 
   std::unique_ptr<Loader> loader_;
-  std::atomic<uint64_t> begun_ = 0;             // the number of the last iteration
-  std::atomic<uint64_t> ended_ = 0;             // of the last that another epoch or state took the place of
-  std::atomic<uint64_t> ends_after_ = 0;        // the same, when whoever said so from within is done
-  std::atomic<std::thread::id> on_its_way_to_;  // who was given the last element, until he asks for more
-  std::atomic<size_t> consumers_ = 0;           // threads that wait for an element
+  std::atomic<uint64_t> begun_ = 0;       // the number of the last iteration
+  std::atomic<uint64_t> ended_ = 0;       // the last one that was replaced by another epoch or state
+  std::atomic<uint64_t> ends_after_ = 0;  // the same, set by a function of the pipeline that still runs
+  std::atomic<std::thread::id>
+      on_its_way_to_;                  // the thread that got the last element, until it asks for more
+  std::atomic<size_t> consumers_ = 0;  // threads that wait for an element
   pid_t process_ = this_process();
   bool is_interrupted_ = false;
 };
 
-// A forked child makes others (dataset.py) and lets these be: another thread may have held a lock at the
-// fork.
+// A forked child creates new ones (dataset.py) and does not touch these: another thread may have held a lock
+// at the fork.
 class ElementsHandle {
  public:
   ElementsHandle(const NodeHandle& node, uint64_t seed, size_t memory_budget) {
@@ -354,7 +357,7 @@ nb::dict merge(const nb::list& states) {
   return nb::cast<nb::dict>(to_python(unwrap(merge_states(values))));
 }
 
-// What a report keeps of a timeline: it may outlive the loader.
+// The timeline of a report, which may outlive the loader.
 struct TimelineHandle {
   std::shared_ptr<const Timeline> timeline;
 };
@@ -364,13 +367,13 @@ struct TimelineHandle {
 void bind_run(nb::module_& m) {
   m.def(
       "wait_for_last_loaders", [] { quietly([] { return last_ones().wait(), 0; }); },
-      "Until those are gone that a function of their own dropped.");
+      "Wait for loaders whose last reference was released by a function of their own pipeline.");
   m.def(
       "report_page",
       [](nb::handle report, const std::optional<TimelineHandle>& timeline, const std::string& title) {
         return report_page(to_value(report), timeline ? timeline->timeline.get() : nullptr, title);
       },
-      nb::arg("report"), nb::arg("timeline").none(), nb::arg("title"), "A report as a page of HTML.");
+      nb::arg("report"), nb::arg("timeline").none(), nb::arg("title"), "A report as an HTML page.");
   m.def(
       "limit_names",
       [] {
@@ -378,34 +381,38 @@ void bind_run(nb::module_& m) {
         for (const std::string_view name : limit_names()) out.append(std::string(name));
         return out;
       },
-      "What may limit a run, as reports name it.");
+      "The names of what may limit a run, as in reports.");
   m.def(
       "report_card", [](nb::handle report) { return report_card(to_value(report)); }, nb::arg("report"),
-      "A report as some lines of HTML.");
-  nb::class_<TimelineHandle>(m, "Timeline", "A piece of a run, to be drawn.");
+      "A report as an HTML fragment.");
+  nb::class_<TimelineHandle>(m, "Timeline", "A part of a run, for drawing.");
   m.def(
       "check_rewrites", [](const std::set<std::string>& names) { check(check_rewrite_names(names)); },
-      nb::arg("names"), "Raise when one of them is no rewrite.");
-  m.def("merge_states", &merge, nb::arg("states"), "One state for any world from those of all ranks.");
+      nb::arg("names"), "Raise if one of them is not a rewrite.");
+  m.def("merge_states", &merge, nb::arg("states"),
+        "Merge the states of all ranks into one for any world size.");
   m.def("index", &index, nb::arg("node"), nb::arg("step"), nb::arg("workers"), nb::arg("beside"),
-        nb::arg("progress").none(), "Find the entropy points of encoded images ahead.");
-  nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on threads of its own.")
+        nb::arg("progress").none(), "Find the entropy points of encoded images in advance.");
+  nb::class_<LoaderHandle>(m, "Loader", "Runs a plan on its own threads.")
       .def(nb::init<const NodeHandle&, const nb::dict&>(), nb::arg("node"), nb::arg("options"))
-      .def("check_outside", &LoaderHandle::check_outside, "Raise where a function of the pipeline asks.")
-      .def_prop_ro("is_within", &LoaderHandle::is_within, "Whether a function of the pipeline asks.")
-      .def("begin", &LoaderHandle::begin, "Begin the next epoch, or continue a loaded state; its number.")
+      .def("check_outside", &LoaderHandle::check_outside, "Raise if called from a function of the pipeline.")
+      .def_prop_ro("is_within", &LoaderHandle::is_within,
+                   "Whether it is called from a function of the pipeline.")
+      .def("begin", &LoaderHandle::begin,
+           "Begin the next epoch, or continue a loaded state; returns the number of the iteration.")
       .def("next", &LoaderHandle::next, nb::arg("iteration"),
-           "The leaves of the next element of the iteration of this number; None at the end.")
-      .def("stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(), nb::arg("on_its_way") = false,
-           "End all threads, of the iteration of this number if one is given; the state stays. True: an "
-           "element on its way to this thread will not arrive, and states do not count it.")
+           "The leaves of the next element of this iteration; None at the end.")
+      .def(
+          "stop", &LoaderHandle::stop, nb::arg("iteration") = nb::none(), nb::arg("on_its_way") = false,
+          "End all threads, only of the given iteration if one is given; the state is kept. True: an element "
+          "on its way to this thread will not arrive, and states do not count it.")
       .def("save", &LoaderHandle::save, nb::arg("on_its_way") = false,
-           "The state: elements handed out, but not the one on its way to this thread if there is one.")
-      .def("load", &LoaderHandle::load, nb::arg("state"), "Continue there at the next begin().")
-      .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Name the epoch of the next begin().")
-      .def_prop_ro("epoch", &LoaderHandle::epoch, "Of the iteration under way, or of the next.")
-      .def_prop_ro("position", &LoaderHandle::position, "Elements of its epoch that were handed out.")
-      .def("report", &LoaderHandle::report, "What was counted, as a dict.")
+           "The state: the elements handed out, without one that is on its way to this thread.")
+      .def("load", &LoaderHandle::load, nb::arg("state"), "Continue from a state at the next begin().")
+      .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Set the epoch of the next begin().")
+      .def_prop_ro("epoch", &LoaderHandle::epoch, "The epoch of the current iteration, or of the next.")
+      .def_prop_ro("position", &LoaderHandle::position, "Elements of the epoch handed out so far.")
+      .def("report", &LoaderHandle::report, "The statistics, as a dict.")
       .def(
           "timeline",
           [](LoaderHandle& self) -> std::optional<TimelineHandle> {
@@ -413,12 +420,12 @@ void bind_run(nb::module_& m) {
             if (!timeline) return std::nullopt;
             return TimelineHandle{std::move(timeline)};
           },
-          "A piece of the last run, to be drawn; None: nothing was traced.")
-      .def("report_text", &LoaderHandle::report_text, "What was counted, for people.")
+          "A part of the last run, for drawing; None if nothing was traced.")
+      .def("report_text", &LoaderHandle::report_text, "The statistics, as human-readable text.")
       .def("explain", &LoaderHandle::explain, nb::arg("measure"), "The plan before and after each rewrite.")
       .def_prop_ro("warnings", &LoaderHandle::warnings, "What makes this run many times slower.")
-      .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "What a state must agree with.");
-  nb::class_<ElementsHandle>(m, "Elements", "One element by position, here and now.")
+      .def_prop_ro("fingerprint", &LoaderHandle::fingerprint, "Must be equal for a state to be loaded.");
+  nb::class_<ElementsHandle>(m, "Elements", "Single elements by position, computed in the calling thread.")
       .def(nb::init<const NodeHandle&, uint64_t, size_t>(), nb::arg("node"), nb::arg("seed"),
            nb::arg("memory_budget"))
       .def("at", &ElementsHandle::at, nb::arg("position"), nb::arg("epoch"), "The leaves of an element.");

@@ -14,12 +14,12 @@
 namespace headrace::python {
 namespace {
 
-// Items that are asked for under the lock, one after the other, until they hold so much or took so long.
+// Limits for the items that are requested in a row while holding the lock: bytes and time.
 constexpr size_t kMostBytes = 64 << 10;
 constexpr uint64_t kMostNs = 1'000'000;
-constexpr size_t kValueAlign = 8;  // where a value begins among those that were copied
+constexpr size_t kValueAlign = 8;  // alignment of the copied values
 
-// Rows of a sequence, or why there is none.
+// Rows of a sequence, or why a row failed.
 class ItemsBlock final : public Block {
  public:
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
@@ -34,7 +34,7 @@ class ItemsBlock final : public Block {
   size_t held_bytes() const override { return copied_.size() + shared_bytes_; }
 
   size_t num_rows() const { return rows_.size(); }
-  // While it is made: the lock is held.
+  // While it is built, with the GIL held.
   void fail(Status failure) { rows_.push_back({{}, std::move(failure)}); }
   void add(const Leaves& leaves) {
     std::vector<Tensor> fields;
@@ -70,10 +70,10 @@ class ItemsBlock final : public Block {
   size_t shared_bytes_ = 0;
 };
 
-// What Python has of it. The lock is held in all of it.
+// The Python side of a sequence. REQUIRES: the GIL is held.
 struct Items {
   nb::object items;    // by position
-  nb::object convert;  // (item, index): the list of its leaves
+  nb::object convert;  // (item, index) -> the list of its leaves
   Nest nest;
 };
 std::shared_ptr<const Items> shared_items(Items&& items) {
@@ -116,9 +116,9 @@ class SequenceSource final : public Source {
     describe_schema(schema_, out);
     return out;
   }
-  // What the items hold is not known without reading them all.
+  // Without the contents of the items: that would need reading all of them.
   std::string fingerprint() const override {
-    return hash_text("sequence " + slot_ + ' ' + schema_.text() + schema_.structure + ' ' +
+    return hash_text("sequence " + slot_ + ' ' + schema_.stable_text() + schema_.structure + ' ' +
                      std::to_string(size_));
   }
 
@@ -141,12 +141,12 @@ class SequenceSource final : public Source {
   }
   Status check(const Leaves& leaves) const {
     if (leaves.size() != schema_.size())
-      return invalid(slot_ + ": wants " + std::to_string(schema_.size()) + " fields, got " +
+      return invalid(slot_ + ": expected " + std::to_string(schema_.size()) + " fields, got " +
                      std::to_string(leaves.size()));
     for (size_t i = 0; i < leaves.size(); ++i)
       if (const TensorSpec got = leaves.view(i).spec(); !schema_.specs[i].admits(got))
-        return invalid(slot_ + ": field '" + schema_.names[i] + "' wants " + schema_.specs[i].text() +
-                       " as item 0 has it, got " + got.text());
+        return invalid(slot_ + ": field '" + schema_.names[i] + "': expected " + schema_.specs[i].text() +
+                       " as in item 0, got " + got.text());
     return {};
   }
 
@@ -156,7 +156,7 @@ class SequenceSource final : public Source {
   std::shared_ptr<const Items> items_;
 };
 
-// Of one item; there are no bytes to ask for.
+// Opens one item; there are no bytes to read.
 class ItemOpening final : public Opening<BlockPtr> {
  public:
   ItemOpening(const SequenceSource& source, uint64_t index) : source_(source), index_(index) {}
@@ -169,7 +169,7 @@ class ItemOpening final : public Opening<BlockPtr> {
   }
 
  private:
-  const SequenceSource& source_;  // which outlives its openings
+  const SequenceSource& source_;  // outlives its openings
   uint64_t index_;
 };
 

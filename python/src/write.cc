@@ -1,4 +1,4 @@
-// Writing data sets: of a plan's samples, or one sample after the other. The GIL is released while the engine
+// Writing data sets: all samples of a plan, or one sample at a time. The GIL is released while the engine
 // works or waits.
 #include "headrace/run/write.h"
 
@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "headrace/core/byte_size.h"
+#include "headrace/formats/dataset/dataset_writer.h"
+#include "headrace/graph/node.h"
 #include "headrace/io/store.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
@@ -71,19 +73,20 @@ nb::dict write(const NodeHandle& node, const std::string& path, const nb::dict& 
   return out;
 }
 
-// Copies: the caller may change its arrays while the sample waits to be written.
+// A copy: the caller may change its arrays while the sample waits to be written.
 Tensor owned(nb::handle leaf) {
   Tensor out = to_tensor(leaf);
   return is_text(out.dtype) ? out : make_tensor(out.view());
 }
 
-// Any thread; in a forked child it is of no use, and leaves what the parent writes alone.
+// For any thread. In a forked child it cannot be used, and leaves the parent's output alone.
 class WriterHandle {
   static Status over() { return invalid("write: the writer is closed"); }
 
-  // The GIL is let go first: who holds the mutex may want it.
+  // Releases the GIL first: the owner of the mutex may need it.
   template <class F> auto guarded(F&& f) {
-    if (process_ != ::getpid()) throw std::runtime_error("write: the writer is of the process that made it");
+    if (process_ != ::getpid())
+      throw std::runtime_error("write: a writer cannot be used in a forked process");
     nb::gil_scoped_release nogil;
     const std::lock_guard lock(mutex_);
     return f();
@@ -99,7 +102,7 @@ class WriterHandle {
     writer_ = unwrap(quietly([&] { return DatasetWriter::make(path, std::move(request)); }));
   }
   ~WriterHandle() {
-    if (process_ != ::getpid()) {  // its threads are not here: ending them would wait for ever
+    if (process_ != ::getpid()) {  // its threads do not exist here: ending them would wait forever
       (void)writer_.release();
       return;
     }
@@ -120,7 +123,7 @@ class WriterHandle {
     return written_to_python(unwrap(guarded([&]() -> Result<Written> {
       if (!writer_) return over();
       auto written = writer_->finish();
-      if (!written.ok()) (void)writer_->discard();  // no later writer could go on from here
+      if (!written.ok()) (void)writer_->discard();  // a later writer could not continue from here
       writer_.reset();
       return written;
     })));
@@ -155,18 +158,18 @@ nb::list writer_table() {
 
 void bind_write(nb::module_& m) {
   m.def("write", &write, nb::arg("node"), nb::arg("path"), nb::arg("wanted"), nb::arg("loading"),
-        nb::arg("progress").none(), "Write a plan's samples; answers what was written.");
+        nb::arg("progress").none(), "Write a plan's samples; returns a summary.");
   m.def(
       "parse_byte_size", [](const std::string& text) { return unwrap(parse_byte_size(text)); },
-      nb::arg("text"), "Bytes of \"150MB\".");
-  m.def("writer_table", &writer_table, "The formats that can be written, as the C++ sources describe them.");
-  nb::class_<WriterHandle>(m, "Writer", "Writes one sample after the other.")
+      nb::arg("text"), "The number of bytes of a size such as \"150MB\".");
+  m.def("writer_table", &writer_table, "The formats that can be written, as described in the C++ sources.");
+  nb::class_<WriterHandle>(m, "Writer", "Writes samples one at a time.")
       .def(nb::init<const std::string&, std::vector<std::string>, const nb::list&, const std::string&,
                     const nb::dict&>(),
            nb::arg("path"), nb::arg("names"), nb::arg("specs"), nb::arg("structure"), nb::arg("wanted"))
       .def("add", &WriterHandle::add, nb::arg("leaves"), "Write the leaves of a sample.")
-      .def("finish", &WriterHandle::finish, "The data set appears; answers what was written.")
-      .def("discard", &WriterHandle::discard, "Nothing is left.");
+      .def("finish", &WriterHandle::finish, "Publish the data set; returns a summary.")
+      .def("discard", &WriterHandle::discard, "Delete what was written.");
 }
 
 }  // namespace headrace::python

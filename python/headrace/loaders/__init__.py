@@ -1,1 +1,1 @@
-"""Loaders: what iterates over a dataset, epoch after epoch, and hands its elements to a framework."""
+"""Loaders: iterate over a dataset, one epoch per iteration, and convert its elements for a framework."""

@@ -1,4 +1,4 @@
-"""What all loaders share: epochs, states, reports, and threads that end when nobody iterates."""
+"""The base class of loaders: epochs, states, reports, and threads that only run during an iteration."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 State = dict[str, Any]
 Element = TypeVar("Element")
 
-# By their numbers: threads that call Python functions must be gone before the interpreter is, and metrics are of all loaders.
+# By number. For metrics, and because threads that call Python functions must end before the interpreter does.
 _alive: weakref.WeakValueDictionary[int, Loader[Any]] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
-# Fingerprints of the pipelines whose epoch 0 some loader began without being told to, with rank and world, which they leave out.
+# Fingerprints of pipelines whose epoch 0 a loader began without set_epoch(), with rank and world, which fingerprints ignore.
 _begun: set[tuple[str, int, int]] = set()
 
 
 def alive() -> list[Loader[Any]]:
-    """Return this process's loaders in the order in which they were made; any thread may ask."""
-    held = [ref() for ref in _alive.valuerefs()]  # in one step: others may make loaders meanwhile
+    """Return this process's loaders in order of creation; any thread may call it."""
+    held = [ref() for ref in _alive.valuerefs()]  # in one step: other threads may create loaders
     loaders = [loader for loader in held if loader is not None and loader._process == os.getpid()]
     return sorted(loaders, key=lambda loader: loader.number)
 
@@ -49,24 +49,24 @@ def _stop_all() -> None:
 
 
 def merge_states(states: Iterable[State]) -> State:
-    """Make one state for any number of ranks from the states of all ranks.
+    """Merge the states of all ranks into one state for any number of ranks.
 
-    Most pipelines need none of this: one rank's state fits every rank of every world. But with a `filter`, `unbatch`, `flat_map` or
-    `on_error("skip")` after `shard`, each rank stands somewhere else, and a state loads on its own rank only. Gather the states of all
-    ranks, taken after the same number of elements, merge them, and load the result on every rank of the new world: what no rank was
-    given yet is dealt among the new ones, each sample once.
+    Most pipelines do not need this: the state of one rank fits every rank of every world size. But with a `filter`, `unbatch`,
+    `flat_map` or `on_error("skip")` after `shard`, the position differs between ranks, and a state only fits its own rank. Gather the
+    states of all ranks, taken after the same number of elements, merge them, and load the result on every rank of the new world: the
+    remaining samples are divided among the new ranks, each sample once.
 
     Args:
-        states: What `state_dict()` gave on each rank of one world; in any order.
+        states: The results of `state_dict()` on all ranks of one world, in any order.
 
     Returns:
-        A state for `load_state_dict()` of the same pipeline on any rank and world. It can be saved as JSON.
+        A state for `load_state_dict()` of the same pipeline on any rank and world size. It can be saved as JSON.
 
     Raises:
-        TypeError: it is no list of dicts.
-        ValueError: a rank is missing or there twice; the states are of several pipelines, epochs or numbers of elements; or the
-            pipeline cannot be taken to another world: only `map`, `filter`, `on_error`, `batch` and one `unbatch` of samples may stand
-            after `shard`. The message says which.
+        TypeError: it is not a list of dicts.
+        ValueError: a rank is missing or occurs twice; the states are from different pipelines, epochs or numbers of elements; or the
+            pipeline does not support another world size: only `map`, `filter`, `on_error`, `batch` and one `unbatch` of samples may
+            come after `shard`.
 
     Example:
         states = [None] * world
@@ -74,22 +74,23 @@ def merge_states(states: Iterable[State]) -> State:
         state = hr.merge_states(states)  # later: other_loader.load_state_dict(state)
     """
     if isinstance(states, Mapping):
-        hint = "one state needs no merging" if "fingerprint" in states else "give its values()"
-        raise TypeError(f"merge_states: wants a list of the states of all ranks, got a dict; {hint}")
+        hint = "one state needs no merging" if "fingerprint" in states else "pass its values()"
+        raise TypeError(f"merge_states: expected a list of the states of all ranks, got a dict; {hint}")
     gathered = list(states)
     for rank, state in enumerate(gathered):
         if not isinstance(state, dict):
             raise TypeError(
-                f"merge_states: wants a list of the dicts that state_dict() gave, got {state!r} at {rank}"
+                f"merge_states: expected a list of the dicts that state_dict() returned, got {state!r} at {rank}"
             )
     merged: State = _core.merge_states(gathered)
     return merged
 
 
 class Report(Mapping[str, Any]):
-    """What a run did: images a second, CPU of each operator, how long the consumer waited, memory.
+    """Statistics of a run: samples per second, CPU time of each operator, waiting time of the consumer, memory.
 
-    A mapping of names to numbers, texts and lists. A notebook shows some of it; `html()` writes all of it as a page with pictures.
+    A mapping from names to numbers, strings and lists. `str()` gives a human-readable text, a notebook shows a summary, and `html()`
+    writes a page with charts.
     """
 
     def __init__(
@@ -108,21 +109,25 @@ class Report(Mapping[str, Any]):
         return Report, (self.numbers, self.text, self.title)
 
     def dict(self) -> dict[str, Any]:
-        """Return the numbers; seconds, bytes and counts."""
+        """Return the numbers as a dict: times in seconds, sizes in bytes, counts."""
         return self.numbers
 
     def json(self, indent: int | None = None) -> str:
-        """Return the numbers as JSON."""
+        """Return the numbers as JSON.
+
+        Args:
+            indent: Spaces per level; one line when not given.
+        """
         return json.dumps(self.numbers, indent=indent)
 
     def html(self, path: str | os.PathLike[str]) -> None:
-        """Write the report as a page: rates over time, who did what when, costs of samples, operators and memory.
+        """Write the report as an HTML page: rates over time, a timeline of threads, costs of samples, operators and memory.
 
-        The page is one file that needs no network. "Who did what" shows some hundred milliseconds near the end of the last
-        iteration; a copy of the report that went through pickle lacks that part.
+        The page is one self-contained file. The timeline shows some hundred milliseconds near the end of the last iteration; an
+        unpickled copy of a report has no timeline.
 
         Args:
-            path: Of the file, which is replaced when it is there.
+            path: The file; an existing file is replaced.
 
         Raises:
             OSError: the file cannot be written.
@@ -152,26 +157,29 @@ class Report(Mapping[str, Any]):
 
 
 class Sampler:
-    """Stands where PyTorch's trainers look for a sampler, to tell it the epoch."""
+    """A sampler for PyTorch's trainers, which set its epoch."""
 
     def __init__(self, loader: Loader[Any]):
         self._loader = weakref.ref(loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """Name the epoch of the next iteration."""
+        """Set the epoch of the next iteration."""
         if loader := self._loader():
             loader.set_epoch(epoch)
 
 
 class Loader(Generic[Element]):
-    """Iterates over a dataset: each `iter()` is its next epoch.
+    """Iterates over a dataset; each `iter()` starts the next epoch.
 
-    One iteration at a time; beginning another ends it. Threads run only while an iteration is under way; they end with it, when it is
-    dropped, at `close()`, and with the process. Threads may share an iterator: each element goes to one of them, and all come to its
-    end. All else is for one thread at a time.
+    There is one iteration at a time; starting another ends it. Threads only run during an iteration; they end with it, when it is
+    deleted, at `close()`, and with the process. Several threads may share an iterator: each element goes to one of them, and all
+    reach the end. Everything else is for one thread at a time.
 
     Attributes:
-        name: What metrics call it, "train" for instance; none when not given.
+        dataset: The dataset.
+        name: The name in metrics, such as "train"; None when not set.
+        batch_size: Rows per batch of the last `batch` or `padded_batch`; None without one.
+        drop_last: Whether that drops a last batch that is not full.
     """
 
     def __init__(self, dataset: Dataset):
@@ -185,17 +193,17 @@ class Loader(Generic[Element]):
         self._pack = packer(dataset._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
         self._last_begun = 0  # the number of the last iteration
-        self._left_at: list[State] | None = None  # where the last one stands, if it knows that alone
-        self._beginning = threading.RLock()  # of an iteration: one that another ends is known by then
+        self._left_at: list[State] | None = None  # position of the last iteration, if only that knows it
+        self._beginning = threading.RLock()  # held while an iteration starts: the one it ends is then known
         described = _nearest_batch(dataset._node)
         self.batch_size: int | None = described.get("size")
         self.drop_last = bool(described.get("drop_last", False))
-        self._knows_epoch = not dataset._node.varies_by_epoch  # or was told: no reason to warn
-        self._knows_order = False  # whether it was said that it is slow
+        self._knows_epoch = not dataset._node.varies_by_epoch  # or set explicitly: no reason to warn
+        self._knows_order = False  # whether warnings about a slow order were given
         _alive[self.number] = self
 
     def at_its_first_epoch(self) -> Self:
-        """Return itself, to iterate over epoch 0 on purpose."""
+        """Return itself, without the warning about iterating over epoch 0 again."""
         self._knows_epoch = True
         return self
 
@@ -206,8 +214,8 @@ class Loader(Generic[Element]):
                 warnings.warn(f"cache: {cache['trouble']}", RuntimeWarning, stacklevel=3)
         if report["skipped"] > 0 and report["elements"] == 0:
             warnings.warn(
-                f'on_error("skip") left out {report["skipped"]} samples, and no element came; under on_error("raise") the '
-                "first of them says why",
+                f'on_error("skip") skipped {report["skipped"]} samples, and there was no element; use on_error("raise") to '
+                "see the first error",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -216,7 +224,7 @@ class Loader(Generic[Element]):
         begins = (self._core.fingerprint, *self.rank_and_world)
         if not self._knows_epoch and begins in _begun:
             warnings.warn(
-                "a second loader of the same pipeline begins with epoch 0, in the order of the first: keep one loader and "
+                "a second loader of the same pipeline starts with epoch 0, in the same order as the first: keep one loader and "
                 "iterate over it again, or call set_epoch()",
                 stacklevel=3,
             )
@@ -231,11 +239,11 @@ class Loader(Generic[Element]):
         self._knows_order = True
 
     def _converter(self) -> Callable[[list[Any]], Element]:
-        """Return what makes an element of a list of leaves as the engine hands them over."""
+        """Return a function that converts a list of leaves from the engine to an element."""
         return self._pack
 
     def __iter__(self) -> Iteration[Element]:
-        self._core.check_outside()  # whoever holds the lock may wait for the function that asks
+        self._core.check_outside()  # before the lock: its owner may wait for the function that calls this
         with self._beginning:
             if (last := self._current()) is not None:
                 last._ended_by_another = last._state is None
@@ -259,14 +267,14 @@ class Loader(Generic[Element]):
 
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError(
-            "a loader is what DataLoader is, and not a dataset for it: iterate over it, as in `for batch in loader`; elements by "
-            "position are its dataset's, as in `ds[i]`"
+            "a loader replaces DataLoader and is not a dataset for it: iterate over it, as in `for batch in loader`; for elements by "
+            "position, index its dataset, as in `ds[i]`"
         )
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
-            "a loader cannot be pickled or copied: it is what DataLoader is, and runs in the process that made it. Iterate over it here; "
-            "what to send elsewhere is its dataset, which can be pickled, and there .torch() or .numpy() makes a loader of it"
+            "a loader cannot be pickled or copied: like DataLoader, it runs in the process that created it. Iterate over it here; "
+            "to use it in another process, pickle its dataset and call .torch() or .numpy() there"
         )
 
     def __repr__(self) -> str:
@@ -277,53 +285,62 @@ class Loader(Generic[Element]):
 
     @property
     def epoch(self) -> int:
-        """The epoch of the iteration under way, or of the next one."""
+        """The epoch of the current iteration, or of the next one."""
         return self._core.epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Name the epoch of the next iteration; ends the one under way."""
+        """Set the epoch of the next iteration; ends the current one.
+
+        Args:
+            epoch: The epoch, from 0.
+        """
         number = whole_number("set_epoch", "epoch", epoch)
         self.close()
-        self._iteration = self._left_at = None  # its state is not that of what comes next
+        self._iteration = self._left_at = None  # its state is not that of the next iteration
         self._knows_epoch = True
         self._core.set_epoch(number)
 
     def state_dict(self) -> State:
-        """Return where the iteration stands, as JSON can hold it: elements handed out count, those read ahead do not."""
+        """Return the position of the iteration as a dict that can be saved as JSON.
+
+        Elements handed out count, elements read ahead do not.
+        """
         if (current := self._current()) is not None:
             return current.state_dict()
         return self._core.save() if self._left_at is None else dict(self._left_at[0])
 
     def load_state_dict(self, state: State) -> None:
-        """Let the next iteration continue where the state says; with any number of workers.
+        """Let the next iteration continue from a state, with any number of workers.
+
+        Args:
+            state: The result of `state_dict()`.
 
         Raises:
-            TypeError: it is no dict.
-            ValueError: the state is of another pipeline or of changed data; the message says what differs.
+            TypeError: it is not a dict.
+            ValueError: the state is of another pipeline or the data has changed; the message says what differs.
         """
         if not isinstance(state, dict):
-            raise TypeError(f"load_state_dict: wants the dict that state_dict() gave, got {state!r}")
+            raise TypeError(f"load_state_dict: expected the dict that state_dict() returned, got {state!r}")
         self.close()
         self._core.load(state)
-        self._iteration = self._left_at = None  # its state is not that of what comes next
+        self._iteration = self._left_at = None  # its state is not that of the next iteration
         self._knows_epoch = True
 
     def report(self) -> Report:
-        """Return what was counted so far, over all iterations."""
+        """Return the statistics so far, over all iterations."""
         return Report(
             self._core.report(), self._core.report_text(), _title(self.dataset._node), self._core.timeline()
         )
 
     def replayed(self, elements: int = 8) -> Iterator[Element]:
-        """Give the first few elements over and over, as many as an epoch has: what would an infinitely fast loader bring?
+        """Repeat the first few elements for the length of an epoch, to measure training with an infinitely fast loader.
 
-        They are made first, and then nothing is read or computed any more: what a training does with them is what it could
-        do at most. `report()["consumer_samples_per_s"]` is an estimate of that without such a run. State and epoch stay as
-        they are.
+        The elements are computed first; after that nothing is read or computed, so the speed of training is its maximum.
+        `report()["consumer_samples_per_s"]` is an estimate of that without such a run. State and epoch do not change.
 
         Args:
-            elements: So many different ones, at least 1. All are in memory at once, the consumer's, and come again as the same
-                objects: what changes one in place changes it for good.
+            elements: Number of different elements, at least 1. All are held in memory and returned again as the same objects, so
+                in-place changes persist.
 
         Example:
             for batch in loader.replayed():
@@ -341,7 +358,7 @@ class Loader(Generic[Element]):
         return self._core.explain(flag("explain", "measure", measure))
 
     def close(self) -> None:
-        """End the iteration under way and all threads. The loader can iterate again."""
+        """End the current iteration and all threads. The loader can be iterated over again."""
         if (current := self._current()) is not None:
             current.close()
         self._core.stop()
@@ -356,18 +373,18 @@ class Loader(Generic[Element]):
 
 
 class Iteration(Iterator[Element]):
-    """One epoch under way. Dropping it ends its threads."""
+    """A running epoch. Deleting it ends its threads."""
 
     def __init__(self, loader: Loader[Element]):
-        self._state: State | None = None  # of an iteration that was closed
+        self._state: State | None = None  # once it is closed
         self._loader: Loader[Element] | None = loader
         self._next: Callable[[int], list[Any] | None] = loader._core.next
         self._number = loader._last_begun
         self._convert = loader._converter()
         self._ended_by_another = False
-        # The thread that is in __next__. What a signal handler raises or saves there is without the element that is on its way.
+        # The thread in __next__. States saved by a signal handler there do not count the element that is on its way.
         self._inside: int | None = None
-        self._taken_back_from: int | None = None  # the thread that such an element will not reach
+        self._taken_back_from: int | None = None  # the thread that will not receive such an element
 
     def __iter__(self) -> Iteration[Element]:
         return self
@@ -379,7 +396,7 @@ class Iteration(Iterator[Element]):
         if here == before:
             loader._core.check_outside()
             raise RuntimeError(
-                "this thread is in next() of this iteration: a signal handler may save its state or close it, but not go on with it"
+                "this thread is in next() of this iteration: a signal handler may save its state or close it, but not continue it"
             )
         self._inside = here
         try:
@@ -392,19 +409,19 @@ class Iteration(Iterator[Element]):
             self.close()
             raise
         except BaseException:
-            if loader._core.is_within:  # a function of the pipeline is refused, and the iteration goes on
+            if loader._core.is_within:  # refused to a function of the pipeline; the iteration continues
                 self._inside = before
             else:
                 self.close()
             raise
         if leaves is not None:
-            # From here on there is no call, so no signal handler runs: the element has arrived.
+            # No calls from here on, so no signal handler runs: the element has arrived.
             self._inside = None
             if self._taken_back_from != here:
                 return element
         if self._ended_by_another:
             self._say_that_it_is_over()
-        if self._loader is not None:  # else another thread was told before
+        if self._loader is not None:  # else another thread reached the end before
             loader._warn_at_the_end()
         self.close()
         raise StopIteration
@@ -415,12 +432,12 @@ class Iteration(Iterator[Element]):
     def _say_that_it_is_over(self) -> NoReturn:
         if self._ended_by_another:
             raise RuntimeError(
-                "this iteration was ended by another iter() of its loader; make a second loader for that"
+                "this iteration was ended by another iter() of its loader; use a second loader for concurrent iterations"
             ) from None
         raise StopIteration
 
     def state_dict(self) -> State:
-        """Return where this iteration stands; see `Loader.state_dict`."""
+        """Return the position of this iteration; see `Loader.state_dict`."""
         if self._state is not None or self._loader is None:
             return dict(self._state or {})
         return self._saved(self._loader)
@@ -430,23 +447,23 @@ class Iteration(Iterator[Element]):
         return state
 
     def close(self) -> None:
-        """End this iteration and its threads; its state stays."""
+        """End this iteration and its threads; its state is kept."""
         loader = self._loader
         if loader is None or loader._process != os.getpid():  # a forked child has neither threads nor state
             return
-        if loader._core.stop(self._number, self._is_inside()):  # from now on the state is its last
+        if loader._core.stop(self._number, self._is_inside()):  # the state is final from now on
             self._taken_back_from = self._inside
         state = self._saved(loader)
-        if self._loader is None:  # another thread did the same, and something may have begun since
+        if self._loader is None:  # closed by another thread; a new iteration may have started since
             return
         if self._state is None:
             self._state = state
-        if not loader._core.is_within:  # a function that closes it may still fail: next() hears that
+        if not loader._core.is_within:  # a function that closes it may still fail: next() reports that
             self._loader = None
 
     def __del__(self) -> None:
         loader = getattr(self, "_loader", None)
-        if loader is not None and self._state is None:  # else it was closed
+        if loader is not None and self._state is None:  # not closed yet
             loader._core.stop(self._number)
 
 
@@ -458,7 +475,7 @@ def _rank_and_world(node: _core.Node) -> tuple[int, int]:
 
 
 def _title(node: _core.Node) -> str:
-    """Name a pipeline in a line: its verbs, along the first input of each."""
+    """Return a one-line name of a pipeline: its verbs, along the first inputs."""
     verb: str = node.describe()["verb"]
     return f"{_title(node.inputs[0])} → {verb}" if node.inputs else verb
 

@@ -8,9 +8,9 @@ from .loader import Loader
 
 
 class NumpyLoader(Loader[Any]):
-    """Gives elements nested as the dataset says, with NumPy arrays at the leaves.
+    """Yields elements with the nesting of the dataset and NumPy arrays at the leaves; created by `Dataset.numpy`.
 
-    The arrays hold the memory of the batch: nothing is copied, and they stay valid as long as somebody holds them. bytes and str come as
-    such; when batched, str in lists and bytes as a `BytesColumn`. Ragged batches are a `RaggedColumn`. bf16 comes with the dtype of `ml_dtypes` when that is installed,
-    else as u16 bits.
+    The arrays share the memory of the batch without a copy, and keep it alive. Single bytes and str are Python objects; in batches, str
+    is a list and bytes a `BytesColumn`. Fields of ragged batches are a `RaggedColumn`. bfloat16 has the dtype of `ml_dtypes` if that
+    is installed, else uint16 bits.
     """

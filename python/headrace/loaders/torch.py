@@ -1,4 +1,4 @@
-"""Elements as PyTorch tensors: of the batch's own memory on the CPU, copied one element ahead to a CUDA device."""
+"""Elements as PyTorch tensors: sharing the batch's memory on the CPU, copied one element ahead to a CUDA device."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 
 
 class RaggedTensors(list[Any]):
-    """A field of a ragged batch: a list with one tensor for each row, all of them parts of `values`.
+    """A field of a ragged batch: a list with one tensor per row, all of them views of `values`.
 
-    Row i is values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each. The two are what
-    `torch.nested.nested_tensor_from_jagged(values, offsets)` takes.
+    Row i is values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each. Both can be passed to
+    `torch.nested.nested_tensor_from_jagged(values, offsets)`.
+
+    Attributes:
+        values: All rows concatenated along dimension 0, shape (row_splits[-1], *row.shape[1:]).
+        row_splits: int64, shape (rows + 1,).
     """
 
     def __init__(self, rows: Iterable[Any], values: Any, row_splits: Any):
@@ -29,11 +33,11 @@ class RaggedTensors(list[Any]):
 
 
 class TorchLoader(Loader[Any]):
-    """Gives elements nested as the dataset says, with tensors at the leaves; bytes and str stay as they are. A ragged field is a list of
-    tensors with `values` and `row_splits` (`RaggedTensors`), or a plain list where rows differ along another axis than the first.
+    """Yields elements with the nesting of the dataset and tensors at the leaves; created by `Dataset.torch`.
 
-    On the CPU tensors share the batch's memory. For a CUDA device each element is copied through page-locked memory on a
-    stream of its own while the element before it is in use.
+    bytes and str are as in `NumpyLoader`. A ragged field is a list of tensors with `values` and `row_splits` (`RaggedTensors`), or a
+    plain list if rows differ along another axis than the first. On the CPU, tensors share the batch's memory. For a CUDA device, each
+    element is copied through page-locked memory on a separate stream while the previous element is in use.
     """
 
     def __init__(self, dataset: Dataset, *, device: Any = None, pin_memory: bool | None = None):
@@ -43,9 +47,9 @@ class TorchLoader(Loader[Any]):
         self.pin_memory = on_cuda if pin_memory is None else pin_memory
         if (on_cuda or self.pin_memory) and not torch.cuda.is_available():
             wanted = f"device {str(self.device)!r}" if on_cuda else "pin_memory=True"
-            raise RuntimeError(f"torch: {wanted} wants CUDA, and PyTorch finds none on this machine")
+            raise RuntimeError(f"torch: {wanted} needs CUDA, but PyTorch finds no CUDA device")
         self._stream = torch.cuda.Stream(self.device) if on_cuda else None  # type: ignore[no-untyped-call,unused-ignore]
-        self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bf16"}
+        self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bfloat16"}
 
     def _target(self) -> str:
         return f" to {self.device}{', page-locked' if self.pin_memory else ''}"
@@ -72,7 +76,7 @@ class TorchLoader(Loader[Any]):
         return tensor if self._stream is None else tensor.to(self.device, non_blocking=True)
 
     def _together(self, column: _core.RaggedColumn, bf16: bool) -> RaggedTensors | None:
-        """Return rows that lie in one tensor; nothing where they are no values of one shape."""
+        """Return rows as views of one tensor; None if they differ along another axis than the first."""
         try:
             values, splits = column.values, column.row_splits
         except ValueError:
@@ -87,14 +91,16 @@ class TorchLoader(Loader[Any]):
 
 
 class _AheadIteration(Iteration[Any]):
-    """Copies the next element to the device before the last one is handed out."""
+    """Copies the next element to the device before the current one is returned."""
 
     def __init__(self, loader: TorchLoader, stream: torch.cuda.Stream):
         super().__init__(loader)
         self._stream = stream
         self._begun = False
-        self._ahead: tuple[Any, State] | None = None  # an element and the state once it is handed out
-        self._given: list[State] = [loader._core.save()]  # of what was handed out: the loader's, too
+        self._ahead: tuple[Any, State] | None = None  # an element, and the state after it is handed out
+        self._given: list[State] = [
+            loader._core.save()
+        ]  # the state of what was handed out; shared with the loader
         loader._left_at = self._given
         self._at_end: State | None = None
         self._failure: Exception | None = None  # of the next element
@@ -112,7 +118,7 @@ class _AheadIteration(Iteration[Any]):
             return None
         except BaseException:
             if not loader._core.is_within:
-                self.close()  # what came and is not held here would be left out
+                self.close()  # else an element that arrived but is not stored here would be lost
             raise
 
     def __next__(self) -> Any:
@@ -130,13 +136,13 @@ class _AheadIteration(Iteration[Any]):
         _used_on(element, torch.cuda.current_stream(self._stream.device))
         try:
             self._ahead = self._copy_next()
-        except Exception as error:  # noqa: BLE001 -- of the next element: told when its turn comes
+        except Exception as error:  # noqa: BLE001 -- of the next element: raised when its turn comes
             self._ahead, self._failure = None, error
-        self._given[0] = state  # last: what raises before loses none
+        self._given[0] = state  # last, so that an exception before loses no element
         return element
 
     def state_dict(self) -> State:
-        """Return where this iteration stands: what was copied ahead is not handed out yet."""
+        """Return the position of this iteration; the element that was copied ahead does not count."""
         return dict(self._given[0])
 
     def _saved(self, loader: Loader[Any]) -> State:

@@ -21,8 +21,8 @@ nb::object look_up() {
 }  // namespace
 
 const nb::object& bf16_dtype() {
-  // No static of the language: its guard would be held while an import lets go of the GIL. Never dropped,
-  // since Python may be gone by then.
+  // Not a C++ static: its guard would be held while an import releases the GIL. Never destroyed, since the
+  // interpreter may be gone by then.
   static std::atomic<const nb::object*> known = nullptr;
   if (!known.load()) {
     const auto* const found = new nb::object(look_up());

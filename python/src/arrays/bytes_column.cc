@@ -14,11 +14,15 @@ namespace headrace::python {
 namespace {
 
 constexpr const char* kBytesDoc =
-    "A batch's field of bytes: a sequence with one `bytes` for each row, made when it is asked for.\n\n"
-    "It shares the batch's memory, which stays as long as the column or a view does; `values` and\n"
-    "`row_splits` are all rows at once. It compares, prints and pickles as the list of its rows. Large rows\n"
-    "may lie in the file itself (options(map_files=)): a copy of one whose file became shorter meanwhile\n"
-    "raises OSError, a view shows zeros.";
+    "A batch's field of bytes: a sequence with one `bytes` per row, created on access.\n\n"
+    "It shares the batch's memory, which stays alive as long as the column or a view of it. `values` and\n"
+    "`row_splits` give all rows at once. It compares, prints and pickles like the list of its rows. Large\n"
+    "rows may be mapped from the file (options(map_files=)): if the file is truncated later, copying such a\n"
+    "row raises OSError, and a view shows zeros.\n\n"
+    "Example:\n"
+    "    >>> (batch,) = hr.from_arrays({\"jpg\": [b\"a\", b\"bcd\"]}).batch(2)\n"
+    "    >>> batch[\"jpg\"][1], batch[\"jpg\"].row_splits.tolist()\n"
+    "    (b'bcd', [0, 1, 4])";
 
 struct BytesColumn {
   RowListPtr rows;
@@ -32,7 +36,7 @@ const RowList& bytes_rows(PyObject* self) {
 
 bool may_be_mapped(Text row) { return row.size() >= kMappable.least; }
 
-// That what was copied or is going to be seen is what the file had.
+// Raise unless the bytes that were copied, or will be viewed, are intact in the file.
 void check_row(Text row) {
   if (may_be_mapped(row)) check(check_intact(row));
 }
@@ -42,7 +46,7 @@ void check_rows(const RowList& rows) {
   for (size_t i = 0; i < rows.size(); ++i)
     if (may_be_mapped(rows.bytes(i))) ones.add(rows.bytes(i));
   if (ones.are_intact()) return;
-  for (size_t i = 0; i < rows.size(); ++i) check_row(rows.bytes(i));  // which it is
+  for (size_t i = 0; i < rows.size(); ++i) check_row(rows.bytes(i));  // raises for the damaged row
 }
 
 Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_rows(self).size()); }
@@ -67,17 +71,17 @@ PyObject* bytes_of(Text row) {
 PyObject* bytes_item(PyObject* self, Py_ssize_t index) {
   const RowList& rows = bytes_rows(self);
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
-    PyErr_SetString(PyExc_IndexError, "the batch has no such row");
+    PyErr_SetString(PyExc_IndexError, "row index out of range");
     return nullptr;
   }
   return bytes_of(rows.bytes(static_cast<size_t>(index)));
 }
 
-// A loop over a column: Python's own for sequences would make a number for each row, and look for the column.
+// Iterates over a column: Python's iterator for sequences would create an int and look up the column per row.
 struct BytesIterator {
   RowListPtr rows;
   size_t next = 0;
-  std::span<const Text> texts;  // the rows, where they are texts
+  std::span<const Text> texts;  // the rows, if they are stored as texts
 };
 
 PyObject* iterate(PyObject* self) {
@@ -94,7 +98,7 @@ PyObject* iterate(PyObject* self) {
 }
 
 PyObject* iterate_next(PyObject* self) {
-  if (!nb::inst_ready(self)) return nullptr;  // Python made it without a column
+  if (!nb::inst_ready(self)) return nullptr;  // created by Python without a column
   auto* at = nb::inst_ptr<BytesIterator>(self);
   if (at->next < at->texts.size()) return bytes_of(at->texts[at->next++]);
   return at->next < at->rows->size() ? bytes_of(at->rows->bytes(at->next++)) : nullptr;
@@ -134,7 +138,7 @@ nb::list views(const BytesColumn& column) {
   return out;
 }
 
-// Of all rows; data where nobody cuts them short meanwhile and they lie one after the other.
+// The bytes of all rows; `data` is set if the rows are contiguous and not mapped from a file.
 struct Stretch {
   const std::byte* data = nullptr;
   size_t size = 0;
@@ -178,27 +182,28 @@ bool is_bytes_column(nb::handle object) { return nb::isinstance<BytesColumn>(obj
 void bind_bytes_column(nb::module_& m) {
   nb::class_<BytesColumn>(m, "BytesColumn", nb::type_slots(bytes_slots),
                           nb::sig("class BytesColumn(collections.abc.Sequence[bytes])"), kBytesDoc)
-      .def("views", views, nb::sig("def views(self) -> list[memoryview]"),
-           "Show each row without a copy, as a read-only `memoryview` that keeps the row's memory. Of rows "
-           "that lie in\n"
-           "the file itself (options(map_files=)) it shows what the file becomes: zeros where it is cut "
-           "later.")
+      .def(
+          "views", views, nb::sig("def views(self) -> list[memoryview]"),
+          "Return each row without a copy, as a read-only `memoryview` that keeps the row's memory alive.\n\n"
+          "A view of a row that is mapped from the file (options(map_files=)) shows later changes of the\n"
+          "file: zeros where it is truncated.\n\n"
+          "Raises:\n    OSError: the file of a mapped row became shorter.")
       .def_prop_ro(
           "values", values, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.uint8]"),
-          "All rows in one array, one after the other: u8 (row_splits[-1]). Row i is\n"
+          "All rows concatenated: uint8, shape (row_splits[-1],). Row i is\n"
           "values[row_splits[i]:row_splits[i + 1]].\n\n"
-          "It shares the batch's memory, and is read-only, where the rows lie side by side there, else "
-          "it is a copy.\n\n"
-          "Raises:\n    OSError: a row lies in the file itself, which became shorter meanwhile.")
-      .def_prop_ro("row_splits", row_splits,
-                   nb::sig("def row_splits(self) -> numpy.typing.NDArray[numpy.int64]"),
-                   "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).")
+          "If the rows are contiguous in the batch's memory, the array shares it and is read-only; else it\n"
+          "is a copy.\n\n"
+          "Raises:\n    OSError: the file of a mapped row became shorter.")
+      .def_prop_ro(
+          "row_splits", row_splits, nb::sig("def row_splits(self) -> numpy.typing.NDArray[numpy.int64]"),
+          "Where in `values` each row begins, and where the last one ends: int64, shape (rows + 1,).")
       .def("__reduce__", column_reduce,
            nb::sig("def __reduce__(self) -> tuple[type[list[bytes]], tuple[list[bytes]]]"));
   register_as_sequence(m.attr("BytesColumn"));
   nb::class_<BytesIterator>(m, "BytesIterator", nb::type_slots(iterator_slots),
                             nb::sig("class BytesIterator(collections.abc.Iterator[bytes])"),
-                            "The rows of a BytesColumn, one after the other.");
+                            "An iterator over the rows of a BytesColumn.");
 }
 
 }  // namespace headrace::python

@@ -1,4 +1,4 @@
-// A batch's field of bytes as Python sees it: a sequence that makes a `bytes` when it is asked for one.
+// A batch's field of bytes for Python: a sequence that creates a `bytes` per row on access.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -8,7 +8,7 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// REQUIRES: a ragged tensor whose rows are bytes, and not batches of them.
+// REQUIRES: a ragged tensor whose rows are bytes, not batches of bytes.
 nb::object bytes_column(const Tensor& tensor);
 bool is_bytes_column(nb::handle object);
 

@@ -12,7 +12,7 @@ PyObject* column_subscript(PyObject* self, PyObject* key) {
   }
   const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
   if (index == -1 && PyErr_Occurred()) return nullptr;
-  return PySequence_GetItem(self, index);  // which counts from the end where it is negative
+  return PySequence_GetItem(self, index);  // handles negative indices
 }
 
 PyObject* column_represent(PyObject* self) {

@@ -1,5 +1,5 @@
-// What the columns of a batch have in common: sequences whose rows become Python objects when asked for.
-// Slots and not methods: a loop over a batch asks once for each row.
+// Shared by the column types of a batch: sequences whose rows become Python objects on access. Type slots
+// rather than methods, since a loop over a batch calls them once per row.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -10,23 +10,24 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// The column behind a Python object; null where Python made the object without a batch.
+// The column of a Python object; null if Python created the object without a batch.
 template <class Column> const Column* column_behind(PyObject* self) {
   return nb::inst_ready(self) ? nb::inst_ptr<Column>(self) : nullptr;
 }
 
-// An index from either end, or a slice: a list. Of any sequence that has Py_sq_length and Py_sq_item.
+// __getitem__ for an index, also negative, or a slice, which gives a list. For any type with Py_sq_length and
+// Py_sq_item.
 PyObject* column_subscript(PyObject* self, PyObject* key);
-// As the list of its rows prints.
+// The repr of the list of its rows.
 PyObject* column_represent(PyObject* self);
-// It pickles as the list of its rows.
+// Pickles as the list of its rows.
 nb::tuple column_reduce(nb::handle self);
-// isinstance(column, collections.abc.Sequence).
+// Makes isinstance(column, collections.abc.Sequence) true.
 void register_as_sequence(nb::handle type);
 
-// A copy of the bytes of all rows, one after the other.
+// A copy of the concatenated bytes of all rows.
 BufferPtr joined(const RowList& rows);
-// Where each row begins among the values of all, and where the last one ends: i64 (rows + 1).
+// Where each row begins among all values, and where the last one ends: int64 (rows + 1).
 template <class Values> nb::object row_splits_of(size_t rows, const Values& values_of_row) {
   const MutableBufferPtr buffer = HeapBuffer::make((rows + 1) * sizeof(int64_t));
   auto* to = reinterpret_cast<int64_t*>(buffer->mutable_data());

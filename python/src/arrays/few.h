@@ -1,4 +1,4 @@
-// So many values, on the stack where they are few: the leaves of one sample.
+// A fixed number of values, on the stack if they are few: the leaves of one sample.
 #pragma once
 #include <array>
 #include <span>

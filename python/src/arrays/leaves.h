@@ -1,4 +1,4 @@
-// The leaves of a value that Python's code gave as a sample, as views that the engine can copy.
+// The leaves of a sample that Python code returned, as views that the engine can copy.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -12,17 +12,17 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// Larger arrays are shared where that is safe; to copy others costs less than to share them.
+// Larger arrays are shared if that is safe; copying smaller ones costs less than sharing them.
 inline constexpr size_t kMostCopied = 16384;
 
-// The GIL is held in all of it, the destructor too.
+// REQUIRES: the GIL is held, also for the destructor.
 class Leaves {
  public:
   explicit Leaves(const Nest& nest) : nest_(nest), results_(nest.num_leaves()) {}
 
-  // Those of `value`, or of the list that `convert(value)` makes where it is not of dicts, tuples, numbers,
-  // bytes, str and arrays in C order that nest as it should. They stay until the next one, or clear();
-  // REQUIRES: as long as the value does.
+  // Read the leaves of `value`, or of the list that `convert(value)` returns if `value` does not consist of
+  // dicts, tuples, numbers, bytes, str and C-contiguous arrays in the expected nesting. Valid until the next
+  // read() or clear(). REQUIRES: the value outlives them.
   template <class Convert> void read(const nb::object& value, Convert&& convert) {
     clear();
     leaves_.resize(nest_.num_leaves());
@@ -38,7 +38,7 @@ class Leaves {
   size_t size() const { return results_.size(); }
   const View& view(size_t i) const { return results_.view(i); }
   nb::handle leaf(size_t i) const { return leaves_[i]; }
-  // Whether a copy is what to take of it.
+  // Whether to copy the leaf rather than share it.
   bool is_small(size_t i) const { return is_text(view(i).dtype) || view(i).size_bytes() <= kMostCopied; }
 
  private:

@@ -8,7 +8,7 @@
 namespace headrace::python {
 namespace {
 
-// The class that samples are made of; looked up once, and never dropped, since Python may be gone by then.
+// The dict class of samples; looked up once and never released, since the interpreter may be gone by then.
 PyObject* fields_type() {
   static PyObject* const type = nb::module_::import_("headrace._structure").attr("Fields").ptr();
   return type;
@@ -33,7 +33,7 @@ Nest::Node Nest::read(const Value& value, size_t& num_leaves) {
     out.leaf = static_cast<size_t>(*value.integer());
     num_leaves = std::max(num_leaves, out.leaf + 1);
   } else {
-    throw nb::value_error("wants a structure of objects, lists and numbers of leaves");
+    throw nb::value_error("expected a structure of objects, lists and leaf numbers");
   }
   return out;
 }

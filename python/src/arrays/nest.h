@@ -1,5 +1,4 @@
-// How the leaves of a sample nest, as Python objects: the structure of a Schema, made ready to be walked
-// often.
+// How the leaves of a sample nest, as Python objects: the structure of a Schema, prepared for fast traversal.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -13,17 +12,17 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// The GIL is held in all of these.
+// REQUIRES: the GIL is held.
 class Nest {
  public:
   explicit Nest(const std::string& structure);  // as in Schema; throws ValueError
 
   size_t num_leaves() const { return num_leaves_; }
-  // The leaves as the structure says: dicts of type Fields, tuples, or a bare leaf.
+  // Nest the leaves: dicts of type Fields, tuples, or a bare leaf.
   nb::object pack(std::span<const nb::object> leaves) const { return pack(root_, leaves); }
-  // The leaves of a value that nests in the same way, in dicts with these keys and in tuples; borrowed.
-  // False: it nests otherwise, or in what only Python can tell (dataclasses, lists, other mappings).
-  // REQUIRES: num_leaves() of them.
+  // The borrowed leaves of a value with the same nesting, of dicts with these keys and tuples. False if it
+  // nests differently, or in types that only Python code handles (dataclasses, lists, other mappings).
+  // REQUIRES: leaves.size() == num_leaves().
   bool unpack(nb::handle value, std::span<nb::handle> leaves) const { return unpack(root_, value, leaves); }
 
  private:

@@ -12,13 +12,17 @@ namespace headrace::python {
 namespace {
 
 constexpr const char* kRaggedDoc =
-    "A field of a ragged batch: a sequence with one array for each row, made when it is asked for.\n\n"
-    "The arrays share the batch's memory, which stays as long as the column or one of them does.\n"
-    "`values` and `row_splits` are all rows at once. It prints and pickles as the list of its rows.";
+    "A field of a ragged batch: a sequence with one array per row, created on access.\n\n"
+    "The arrays share the batch's memory, which stays alive as long as the column or one of them.\n"
+    "`values` and `row_splits` give all rows at once. It prints and pickles like the list of its rows.\n\n"
+    "Example:\n"
+    "    >>> (batch,) = hr.from_arrays({\"x\": [np.ones(2), np.ones(3)]}).batch(2, ragged=True)\n"
+    "    >>> batch[\"x\"][1].shape, batch[\"x\"].values.shape, batch[\"x\"].row_splits.tolist()\n"
+    "    ((3,), (5,), [0, 2, 5])";
 
 struct RaggedColumn {
   Tensor rows;
-  bool is_mine = false;  // nobody else holds the rows
+  bool is_mine = false;  // this column is the only owner of the rows
 };
 
 const RaggedColumn& column_of(PyObject* self) {
@@ -28,7 +32,7 @@ const RaggedColumn& column_of(PyObject* self) {
 }
 const std::vector<Tensor>& ragged_rows(PyObject* self) { return column_of(self).rows.rows->tensors(); }
 
-// What a function gives, or its error as Python's.
+// The result of `make`, or its C++ exception as a Python exception.
 template <class F> PyObject* guarded(F&& make) {
   try {
     return make().release().ptr();
@@ -46,7 +50,7 @@ PyObject* ragged_item(PyObject* self, Py_ssize_t index) {
   const RaggedColumn& column = column_of(self);
   const std::vector<Tensor>& rows = column.rows.rows->tensors();
   if (index < 0 || static_cast<size_t>(index) >= rows.size()) {
-    PyErr_SetString(PyExc_IndexError, "the batch has no such row");
+    PyErr_SetString(PyExc_IndexError, "row index out of range");
     return nullptr;
   }
   const Tensor& row = rows[static_cast<size_t>(index)];
@@ -60,14 +64,14 @@ PyType_Slot ragged_slots[] = {{Py_sq_length, reinterpret_cast<void*>(ragged_leng
                               {Py_tp_repr, reinterpret_cast<void*>(column_represent)},
                               {0, nullptr}};
 
-// Rows of one shape behind axis 0; of no dimension: values.
+// The common shape of the rows after axis 0; () for rows without dimensions, which are values themselves.
 Shape shape_of_a_value(const std::vector<Tensor>& rows) {
   if (rows.empty() || rows[0].shape.rank() == 0) return {};
   const Shape one = rows[0].shape.without_front();
   for (const Tensor& row : rows)
     if (row.shape.rank() == 0 || !(row.shape.without_front() == one))
-      throw nb::value_error(("values: wants rows that differ along axis 0 only, got " + rows[0].shape.text() +
-                             " and " + row.shape.text())
+      throw nb::value_error(("values: expected rows that differ only along axis 0, got shapes " +
+                             rows[0].shape.text() + " and " + row.shape.text())
                                 .c_str());
   return one;
 }
@@ -115,15 +119,15 @@ void bind_ragged_column(nb::module_& m) {
       nb::sig("class RaggedColumn(collections.abc.Sequence[numpy.typing.NDArray[typing.Any]])"), kRaggedDoc)
       .def_prop_ro(
           "values", ragged_values, nb::sig("def values(self) -> numpy.typing.NDArray[typing.Any]"),
-          "All rows in one array, one after the other along axis 0: shape (row_splits[-1], *shape of a "
-          "value).\n\n"
-          "It shares the batch's memory where the rows lie side by side there, else it is a copy. Row i is\n"
+          "All rows concatenated along axis 0: the field's dtype, shape (row_splits[-1], *row.shape[1:]).\n\n"
+          "It shares the batch's memory if the rows are contiguous there, else it is a copy. Row i is\n"
           "values[row_splits[i]:row_splits[i + 1]]; rows without dimensions are one value each.\n\n"
-          "Raises:\n    ValueError: rows differ along another axis than the first.")
-      .def_prop_ro("row_splits", ragged_row_splits,
-                   nb::sig("def row_splits(self) -> numpy.typing.NDArray[typing.Any]"),
-                   "Where in `values` each row begins, and where the last one ends: i64 (rows + 1).\n\n"
-                   "Raises:\n    ValueError: rows differ along another axis than the first.")
+          "Raises:\n    ValueError: the rows differ along another axis than the first.")
+      .def_prop_ro(
+          "row_splits", ragged_row_splits,
+          nb::sig("def row_splits(self) -> numpy.typing.NDArray[typing.Any]"),
+          "Where in `values` each row begins, and where the last one ends: int64, shape (rows + 1,).\n\n"
+          "Raises:\n    ValueError: the rows differ along another axis than the first.")
       .def("__reduce__", column_reduce,
            nb::sig("def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[typing.Any]]], "
                    "tuple[list[numpy.typing.NDArray[typing.Any]]]]"));

@@ -8,7 +8,7 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// Of a ragged tensor whose rows are arrays, not texts and not ragged themselves.
+// REQUIRES: a ragged tensor whose rows are arrays, not text and not ragged themselves.
 nb::object ragged_column(Tensor&& tensor);
 void bind_ragged_column(nb::module_& m);
 

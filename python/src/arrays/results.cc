@@ -19,7 +19,7 @@ std::optional<DType> integer_of(bool is_signed, Py_ssize_t size) {
   }
 }
 
-// Of one native number, as the struct module spells it.
+// The dtype of a buffer of single native numbers, by its struct format.
 std::optional<DType> dtype_of(const Py_buffer& buffer) {
   if (!buffer.format) return DType::u8;
   std::string_view format = buffer.format;
@@ -52,7 +52,7 @@ View text(DType type, const char* data, Py_ssize_t size) {
 bool Results::add(nb::handle leaf) {
   Item& item = items_.emplace_back();
   if (read(leaf, item)) return true;
-  if (PyErr_Occurred()) PyErr_Clear();  // whoever looks at it next says what is wrong with it
+  if (PyErr_Occurred()) PyErr_Clear();  // the conversion in Python reports what is wrong with it
   items_.pop_back();
   return false;
 }

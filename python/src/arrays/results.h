@@ -1,5 +1,5 @@
-// What a Python function returned, as views that the engine can copy: no array of our own is made where the
-// object already shows its memory.
+// The results of a Python function, as views that the engine can copy, without creating arrays for objects
+// that expose their memory.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -12,7 +12,7 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// The GIL is held in all of these, the destructor too.
+// REQUIRES: the GIL is held, also for the destructor.
 class Results {
  public:
   explicit Results(size_t num_leaves) { items_.reserve(num_leaves); }
@@ -20,10 +20,10 @@ class Results {
   Results(const Results&) = delete;
   Results& operator=(const Results&) = delete;
 
-  // Add one leaf: a number, bytes, str, a scalar of NumPy or an array in C order. False: it is something
-  // else, which may yet become one of these. REQUIRES: fewer than num_leaves so far.
+  // Add one leaf: a number, bytes, str, a NumPy scalar or a C-contiguous array. False if it is something
+  // else, which may still be convertible. REQUIRES: fewer than num_leaves so far.
   bool add(nb::handle leaf);
-  // Add one that Python made of it (headrace._function.to_leaf). Throws TypeError.
+  // Add a leaf converted by Python code (headrace._function.to_leaf). Throws TypeError.
   void add_converted(nb::handle leaf);
   void clear();
   size_t size() const { return items_.size(); }
@@ -31,16 +31,16 @@ class Results {
 
  private:
   struct Item {
-    View view;                         // of `small`, `buffer`, or what `owner` holds
-    std::array<std::byte, 8> small{};  // a number itself
+    View view;                         // of `small`, `buffer`, or the memory of `owner`
+    std::array<std::byte, 8> small{};  // the value of a number
     nb::object owner;                  // bytes, str
     Py_buffer buffer{};                // of an array
     bool has_buffer = false;
-    Tensor tensor;  // of one that shows no buffer
+    Tensor tensor;  // of an object without a buffer
   };
   bool read(nb::handle leaf, Item& out);
 
-  std::vector<Item> items_;  // never grown beyond what was reserved: views point into it
+  std::vector<Item> items_;  // never grows beyond its reserved size: views point into it
 };
 
 }  // namespace headrace::python

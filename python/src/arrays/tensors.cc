@@ -44,10 +44,10 @@ DType dtype_of(const nb::dlpack::dtype& type) {
   }
   using nb::dlpack::dtype_code;
   if (type == nb::dlpack::dtype{static_cast<uint8_t>(dtype_code::Bfloat), 16, 1}) return DType::bf16;
-  throw nb::type_error("wants bool, integers of 8 to 64 bits, or floats of 16 to 64 bits");
+  throw nb::type_error("expected an array of bool, integers of 8 to 64 bits, or floats of 16 to 64 bits");
 }
 
-// Bytes with an owner, as Python's buffer protocol shows them to NumPy.
+// Bytes with an owner, exposed to NumPy through Python's buffer protocol.
 struct Memory {
   std::shared_ptr<const void> owner;
   std::byte* data = nullptr;
@@ -63,9 +63,9 @@ int show_memory(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(show_memory)}, {0, nullptr}};
 
-constexpr size_t kHead = sizeof(PyObject);  // the value of a scalar follows it
+constexpr size_t kHead = sizeof(PyObject);  // the value of a scalar follows the object header
 
-// Whether the scalars of a type are a head and then the value, as NumPy's own structs of them are.
+// Whether the scalars of a type consist of the object header and the value, as NumPy's structs do.
 bool has_value_after_head(const nb::object& type, DType value) {
   const nb::object one = type(1);
   Py_buffer memory;
@@ -77,8 +77,8 @@ bool has_value_after_head(const nb::object& type, DType value) {
   return answer;
 }
 
-// What makes arrays: looked up once, and never dropped, since Python may be gone by then. For bf16 see
-// bfloat16.h.
+// NumPy's types: looked up once and never released, since the interpreter may be gone by then. For bfloat16
+// see bfloat16.h.
 struct NumpyTypes {
   nb::object array;
   std::array<nb::object, kDTypes> dtypes, scalars;
@@ -101,8 +101,8 @@ const NumpyTypes& numpy() {
   return *types;
 }
 
-// A scalar of NumPy, made as NumPy makes them from memory: its types parse what they are called with. Nothing
-// where they are made otherwise; there are only two of bool.
+// A NumPy scalar, allocated and filled directly, since calling its type would parse the argument. Invalid if
+// the type has another layout. The two bools are shared objects.
 nb::object scalar(const View& view) {
   const NumpyTypes& types = numpy();
   const auto number = static_cast<size_t>(view.dtype);
@@ -116,7 +116,7 @@ nb::object scalar(const View& view) {
   return out;
 }
 
-// Rank 0 becomes a NumPy scalar, which holds its value itself.
+// Rank 0 becomes a NumPy scalar, which holds a copy of the value.
 nb::object array(DType type, const Shape& shape, Memory memory) {
   const NumpyTypes& types = numpy();
   nb::object dims = nb::steal(PyTuple_New(shape.rank()));
@@ -134,12 +134,12 @@ nb::object text_to_python(DType type, std::string_view text) {
   return out;
 }
 
-// The same of the rows of a batch. Characters of western scripts, which Python keeps as a byte each, take it
-// less time to decode when they are such bytes already.
+// The same for the rows of a batch. Latin-1 characters, which Python stores as one byte each, decode faster
+// if they are converted to Latin-1 first.
 nb::object texts_to_python(const RowList& rows, DType dtype) {
   nb::object out = nb::steal(PyList_New(static_cast<Py_ssize_t>(rows.size())));
   if (!out.is_valid()) throw nb::python_error();
-  constexpr size_t kShort = 64;  // bytes: not worth it
+  constexpr size_t kShort = 64;  // bytes: conversion does not pay off below
   std::string latin1;
   for (size_t i = 0; i < rows.size(); ++i) {
     const Text bytes = rows.bytes(i);
@@ -161,7 +161,7 @@ bool is_mine_alone(const Tensor& tensor) {
          !dynamic_cast<const ObjectBuffer*>(tensor.buffer.get());
 }
 
-// Text of bytes or str; its memory lives as long as the object.
+// The contents of bytes or str; valid as long as the object.
 std::string_view text_of(nb::handle leaf) {
   if (nb::isinstance<nb::bytes>(leaf)) {
     const auto bytes = nb::borrow<nb::bytes>(leaf);
@@ -200,7 +200,7 @@ nb::object to_python(Tensor&& tensor) {
   const View view = tensor.view();
   if (is_text(tensor.dtype)) return text_to_python(tensor.dtype, {view.as<char>(), view.size_bytes()});
   if (view.shape.rank() == 0) return copy_to_python(view);
-  const bool writable = is_mine_alone(tensor);  // before one more holds the memory
+  const bool writable = is_mine_alone(tensor);  // before another owner is added
   Memory memory{tensor.buffer, const_cast<std::byte*>(view.data), view.size_bytes(), writable};
   return array(view.dtype, view.shape, std::move(memory));
 }
@@ -264,13 +264,13 @@ Tensor to_tensor(nb::handle leaf) {
       const bool is_array = nb::hasattr(leaf, "dtype");
       const nb::object type = is_array ? leaf.attr("dtype") : leaf.type().attr("__name__");
       const std::string got = (is_array ? "an array of " : "") + std::string(nb::str(type).c_str());
-      throw nb::type_error(("wants an array, a number, bytes or str, got " + got).c_str());
+      throw nb::type_error(("expected an array, a number, bytes or str, got " + got).c_str());
     }
     Tensor out = to_tensor(bits);
     out.dtype = DType::bf16;
     return out;
   }
-  if (array.ndim() > kMaxRank) throw nb::type_error("wants an array of at most 8 dimensions");
+  if (array.ndim() > kMaxRank) throw nb::type_error("expected an array of at most 8 dimensions");
   Tensor out;
   out.dtype = dtype_of(array.dtype());
   for (size_t i = 0; i < array.ndim(); ++i) out.shape = out.shape.with_front(0);
@@ -287,7 +287,7 @@ Tensor to_column(const nb::list& rows) {
   for (nb::handle row : rows)
     if (is_text_object(row)) total += text_of(row).size();
   const MutableBufferPtr texts =
-      HeapBuffer::make(std::max<size_t>(total, 1));  // one block for the texts of all rows
+      HeapBuffer::make(std::max<size_t>(total, 1));  // one block for the text of all rows
   size_t at = 0;
   for (nb::handle row : rows) {
     if (!is_text_object(row)) {
@@ -310,11 +310,11 @@ Tensor to_column(const nb::list& rows) {
 Tensor to_ragged(nb::handle flat, nb::handle shapes) {
   const Tensor all = to_tensor(flat), dims = to_tensor(shapes);
   if (dims.dtype != DType::i64 || dims.shape.rank() != 2 || dims.shape[1] > kMaxRank)
-    throw nb::type_error("wants shapes of rows as i64 (rows, rank), of at most 8 dimensions");
+    throw nb::type_error("expected row shapes as int64 (rows, rank), with at most 8 dimensions");
   const auto rank = static_cast<size_t>(dims.shape[1]);
   const std::span<const int64_t> each(dims.view().as<int64_t>(), static_cast<size_t>(dims.shape.count()));
   if (std::ranges::any_of(each, [](int64_t dim) { return dim < 0; }))
-    throw nb::value_error("wants no negative dimension");
+    throw nb::value_error("expected row shapes without negative dimensions");
   std::vector<Tensor> rows;
   rows.reserve(static_cast<size_t>(dims.shape[0]));
   size_t at = 0;
@@ -330,8 +330,9 @@ Tensor to_ragged(nb::handle flat, nb::handle shapes) {
 
 void bind_tensors(nb::module_& m) {
   nb::class_<Memory>(m, "Memory", nb::type_slots(memory_slots),
-                     "Bytes of a tensor; NumPy arrays are made of it.");
-  m.def("bf16_dtype", &bf16_dtype, "The numpy.dtype of bf16: that of ml_dtypes, or without it uint16.");
+                     "The bytes of a tensor; NumPy arrays are created from it.");
+  m.def("bf16_dtype", &bf16_dtype,
+        "The numpy.dtype of bfloat16: that of ml_dtypes, or uint16 if that is not installed.");
   bind_bytes_column(m);
   bind_ragged_column(m);
 }
@@ -350,7 +351,7 @@ TensorSpec to_spec(nb::handle spec) {
   std::vector<int64_t> dims;
   for (nb::handle dim : nb::cast<nb::sequence>(pair[1]))
     dims.push_back(dim.is_none() ? kAny : nb::cast<int64_t>(dim));
-  if (dims.size() > kMaxRank) throw nb::value_error("wants at most 8 dimensions");
+  if (dims.size() > kMaxRank) throw nb::value_error("expected at most 8 dimensions");
   out.shape = Shape(std::span<const int64_t>(dims));
   return out;
 }

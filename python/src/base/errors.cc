@@ -8,14 +8,15 @@
 namespace headrace::python {
 namespace {
 
-constexpr size_t kStored = 128;  // the last ones: their frames may hold large things
-constexpr char kMark = '\x1f';   // around the number of a stored exception in a Status' text
+constexpr size_t kStored = 128;  // only the last ones: their frames may hold large objects
+constexpr char kMark = '\x1f';   // surrounds the number of a stored exception in a Status' text
 
-// Guarded by `mutex`, which is nothing where the GIL does its work. Never destroyed: Python is gone by then.
+// Guarded by `mutex`, which does nothing in builds with a GIL. Never destroyed: the interpreter is gone by
+// then.
 struct Store {
   nb::ft_mutex mutex;
   struct Entry {
-    std::string text;  // as the Status says it
+    std::string text;  // as in the Status
     nb::object exception;
   };
   std::map<uint64_t, Entry> exceptions;
@@ -26,8 +27,7 @@ Store& store() {
   return *made;
 }
 
-// The exception that a Status speaks of. After many failures in a row it may be gone: then the last that said
-// the same.
+// The stored exception of a Status. After many failures it may be gone: then the last one with the same text.
 nb::object stored_exception(std::string_view text) {
   nb::ft_lock_guard lock(store().mutex);
   const auto& exceptions = store().exceptions;
@@ -52,14 +52,14 @@ nb::object exception_class(Code code) {
 }
 
 nb::object text_object(std::string_view text) {
-  // Names of files may hold bytes that are no text, and a message that cannot be printed says nothing.
+  // File names may hold bytes that are not UTF-8, and the message must be printable.
   nb::object out =
       nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
   if (!out.is_valid()) throw nb::python_error();
   return out;
 }
 
-// Of what is not there, or what the system refused.
+// An OSError: something does not exist, or the system refused an operation.
 nb::object os_error(const Status& status, const nb::object& message) {
   int number = status.error_number();
   if (number == 0 && status.code() == Code::not_found) number = ENOENT;
@@ -110,7 +110,8 @@ Status foreign(nb::python_error& error, std::string_view function) {
   auto& stored = store().exceptions;
   stored.emplace(number, Store::Entry{text, nb::borrow(error.value())});
   if (stored.size() > kStored) stored.erase(stored.begin());
-  // What ends programs (KeyboardInterrupt, SystemExit) is no fault of a sample, and no policy passes over it.
+  // Exceptions that end programs (KeyboardInterrupt, SystemExit) are not a sample's fault: no policy skips
+  // them.
   const Code code = is_error(error.value()) ? Code::foreign : Code::internal;
   return {code, text + kMark + std::to_string(number) + kMark};
 }

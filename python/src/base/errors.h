@@ -1,8 +1,8 @@
-// The border of errors: a Status becomes the exception that Python users expect, and a user's exception
-// becomes a Status.
+// Error conversion: a Status becomes the exception that Python users expect, and a user's exception becomes a
+// Status.
 //
-// A Status is text only, so the exception of a user's function waits in a small store and its Status carries
-// the number under which it is found again. All functions want the GIL held.
+// A Status only holds text, so the exception of a user's function is kept in a small store, and its Status
+// carries its number there. REQUIRES: the GIL is held.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -3,7 +3,7 @@
 namespace headrace::python {
 namespace {
 
-// Of this thread. It stays, however often the lock is taken and given back.
+// The Python thread state of this thread. It stays, however often the lock is taken and released.
 class ThreadState {
  public:
   ThreadState() : before_(PyGILState_Ensure()), state_(PyEval_SaveThread()) {}

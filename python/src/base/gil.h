@@ -1,4 +1,4 @@
-// The interpreter's lock, for threads of the engine.
+// The interpreter's lock (GIL), for engine threads.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -6,9 +6,9 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// Takes the lock, and gives it back when it goes. A thread that Python did not start gets a state of its own
-// with its first one and keeps it to its end: Python alone would make and drop one each time, which takes ten
-// times as long as a small function, and would forget what `threading.local` holds. REQUIRES: whoever joins
+// Holds the lock while it exists. A thread that Python did not start gets a thread state with its first Gil
+// and keeps it until it ends: Python itself would create and delete one each time, which takes ten times as
+// long as a small function, and would lose the contents of `threading.local`. REQUIRES: a thread that joins
 // such a thread does not hold the lock.
 class Gil {
  private:
@@ -19,7 +19,7 @@ class Gil {
   nb::gil_scoped_acquire held_;
 };
 
-// What the function gives, called without the lock, since locks of the engine are waited for.
+// Calls a function without the lock, since it may wait for engine locks; returns its result.
 template <class F> auto quietly(F&& f) {
   nb::gil_scoped_release nogil;
   return f();

@@ -1,4 +1,4 @@
-// The parts of headrace._core, one for each C++ folder that is wrapped, and the handles they share.
+// The parts of headrace._core, one per wrapped C++ folder, and the handles they share.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -26,7 +26,7 @@ struct FunctionHandle {
   OpPtr op;
 };
 
-nb::list options_to_python(std::span<const OptionInfo> options);  // what may be given, as dicts
+nb::list options_to_python(std::span<const OptionInfo> options);  // the known options, as dicts
 
 void bind_tensors(nb::module_& m);
 void bind_formats(nb::module_& m);

@@ -1,6 +1,5 @@
-// std::string as Python's str, both ways: in the place of nanobind/stl/string.h. It is UTF-8, as nearly all
-// text is; bytes of a file's name that are not become what os.fsdecode makes of them, and go back as what
-// they were.
+// Converts std::string to Python's str and back, instead of nanobind/stl/string.h. Strings are UTF-8; other
+// bytes, as in file names, are decoded like os.fsdecode does and converted back to the same bytes.
 #pragma once
 #include <nanobind/nanobind.h>
 

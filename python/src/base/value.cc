@@ -15,7 +15,7 @@ Value value_of(nb::handle object, bool is_exact) {
     uint64_t big = 0;
     if (nb::try_cast<uint64_t>(object, big))
       return is_exact ? Value(Value::Object{{"u64", std::to_string(big)}}) : Value(big);
-    throw nb::value_error("an integer wants to fit 64 bits");
+    throw nb::value_error("expected an integer that fits in 64 bits");
   }
   if (nb::isinstance<nb::float_>(object)) return nb::cast<double>(object);
   if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
@@ -31,7 +31,7 @@ Value value_of(nb::handle object, bool is_exact) {
     return out;
   }
   const std::string type = nb::cast<std::string>(nb::str(nb::handle(object.type()).attr("__name__")));
-  throw nb::type_error(("wants None, bool, int, float, str, a list or a dict, got " + type).c_str());
+  throw nb::type_error(("expected None, bool, int, float, str, a list or a dict, got " + type).c_str());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Plain Python objects (None, bool, int, float, str, lists, tuples, dicts with str keys) to Values and back.
-// The GIL is held.
+// REQUIRES: the GIL is held.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -9,9 +9,9 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// Throws TypeError for anything that JSON has no word for.
+// Throws TypeError for anything that JSON cannot represent.
 Value to_value(nb::handle object);
-// The same, but an int from 2^63 on is {"u64": "9223372036854775808"}, where others find a negative number.
+// The same, but an int from 2^63 on becomes {"u64": "9223372036854775808"} instead of a negative number.
 Value to_exact_value(nb::handle object);
 nb::object to_python(const Value& value);
 

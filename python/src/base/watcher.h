@@ -1,4 +1,4 @@
-// Who looks at long work while it goes on: Python's signals, and a function that is told how far it is.
+// Watches long work while it runs: Python's signals, and a progress function.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -8,11 +8,11 @@
 
 namespace headrace::python {
 
-// What the function or a signal raises waits here until the engine has stopped.
+// Keeps what the function or a signal handler raises until the engine has stopped.
 class Watcher {
  public:
   explicit Watcher(nb::handle function) : function_(nb::borrow(function)) {}
-  // Called without the GIL; `arguments()`, with it, makes a tuple. False: the work shall stop.
+  // Called without the GIL; `arguments()` is called with it and returns a tuple. False: the work must stop.
   template <class F> bool watch(F&& arguments) {
     nb::gil_scoped_acquire gil;
     try {

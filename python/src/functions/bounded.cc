@@ -1,4 +1,4 @@
-// At most so many calls of a function at once, wherever it runs.
+// Limits the number of concurrent calls of a function, wherever it runs.
 #include <semaphore>
 #include <utility>
 
@@ -11,7 +11,7 @@ class Bounded final : public Runner {
  public:
   Bounded(std::shared_ptr<Runner> runner, uint32_t calls) : runner_(std::move(runner)), free_(calls) {}
 
-  // No hold(): who waits for others must not keep the GIL from them.
+  // No hold(): a call that waits for others must not keep the GIL from them.
   Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
                                        const std::string& label) override {
     struct Place {

@@ -1,4 +1,4 @@
-// C functions as operators: what headrace._c_function found out of one becomes a CFunction.
+// C functions as operators: makes a CFunction from what headrace._c_function collected.
 #include "headrace/ops/c_function.h"
 
 #include <nanobind/nanobind.h>
@@ -48,12 +48,12 @@ void bind_c_functions(nb::module_& m) {
   m.def(
       "dtype_name",
       [](const std::string& name) { return std::string(dtype_name(unwrap(parse_dtype(name)))); },
-      nb::arg("name"), "The engine's name of a dtype: \"f64\" of \"float64\".");
+      nb::arg("name"), "NumPy's name of a dtype, also of the short names in plans: \"float64\" of \"f64\".");
   m.def("make_c_function", &make_c_function, nb::arg("slot"), nb::arg("name"), nb::arg("version"),
         nb::arg("address"), nb::arg("calls"), nb::arg("inputs"), nb::arg("outputs"), nb::arg("random"),
         nb::arg("user"), nb::arg("owner"),
-        "An operator from the address of a C function of numbers (calls=\"elements\") or of arrays; owner "
-        "lives as long as it.");
+        "An operator from the address of a C function of numbers (calls=\"elements\") or of arrays; it keeps "
+        "owner alive.");
 }
 
 }  // namespace headrace::python

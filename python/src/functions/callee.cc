@@ -11,7 +11,7 @@
 namespace headrace::python {
 namespace {
 
-// Keys of the operators that a function calls: the n-th of them draws from n and the function's own key.
+// Keys of the operators that a function calls: the n-th call draws from n and the function's own key.
 struct Drawing {
   bool is_on = false;
   Key root;
@@ -20,7 +20,7 @@ struct Drawing {
 };
 thread_local Drawing drawing;
 
-// Lets operators that are called on this thread draw from a function's key, for as long as it lives.
+// While it exists, operators called on this thread draw from the function's key.
 class DrawsFrom {
  public:
   explicit DrawsFrom(const Key& key) : outer_(std::exchange(drawing, {true, key, 0, {}})) {}
@@ -32,7 +32,7 @@ class DrawsFrom {
   Drawing outer_;
 };
 
-// Words 0 to 3 are the key of the function's generator, 4 and 5 what the keys of operators start from.
+// Words 0 to 3 are the key of the function's generator; 4 and 5 seed the keys of operators.
 uint64_t word64(const Key& key, uint32_t draw) {
   return key.bits(draw) | static_cast<uint64_t>(key.bits(draw + 1)) << 32;
 }
@@ -47,7 +47,7 @@ void Callee::call(std::span<const View> in, const Key& key, Results& results) {
     leaves.items()[i] = rows ? rows_to_python(*rows) : copy_to_python(in[i]);
   }
   take(returned(input_.pack(leaves.items()), key), results);
-  (void)take_decoded_by();  // what the function decodes is not counted as the chain's
+  (void)take_decoded_by();  // images that the function decodes are not counted for the pipeline
 }
 
 nb::object Callee::returned(const nb::object& sample, const Key& key) {

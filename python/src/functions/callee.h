@@ -1,5 +1,5 @@
-// A Python function with all that it takes to call it for a sample: arrays that are its own, a generator with
-// the sample's key, and its results as views.
+// A Python function with everything needed to call it for a sample: arrays that it owns, a generator with the
+// sample's key, and its results as views.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -15,11 +15,12 @@ namespace headrace::python {
 
 namespace nb = nanobind;
 
-// The GIL is held in all of these, the destructor too.
+// REQUIRES: the GIL is held, also for the destructor.
 class Callee {
  public:
-  // `function(sample)`, or `function(sample, rng=)` when `random`; `convert(result)` gives the list of leaves
-  // of a result that is not made of dicts, tuples, numbers, bytes, str and arrays in C order, or raises.
+  // `function(sample)`, or `function(sample, rng=)` if `random`; `convert(result)` returns the list of leaves
+  // of a result that does not consist of dicts, tuples, numbers, bytes, str and C-contiguous arrays, or
+  // raises.
   Callee(nb::object function, nb::object convert, const std::string& input, const std::string& output,
          bool random)
       : function_(std::move(function)),
@@ -29,7 +30,7 @@ class Callee {
         random_(random) {}
 
   size_t num_results() const { return output_.num_leaves(); }
-  // Throws what the function raises, and what says that its result cannot be used.
+  // Throws what the function raises, or an error if its result cannot be used.
   void call(std::span<const View> in, const Key& key, Results& results);
 
  private:
@@ -42,11 +43,10 @@ class Callee {
   Generators generators_;
 };
 
-// A call outside of any run, to see what the function returns: operators within draw from some key.
+// A call outside any run, to see what the function returns: operators called within draw from a fixed key.
 nb::object call_once(const nb::object& call, const nb::object& leaves, const nb::object& key);
 
-// The key that random operators draw from when they are called within a function, on this thread; null
-// outside of one.
+// The key for random operators called within a function on this thread; null outside a function.
 const Key* next_key_of_function();
 
 }  // namespace headrace::python

@@ -10,12 +10,12 @@
 namespace headrace::python {
 namespace {
 
-// What measure() found, for the run() that follows it on the same thread.
+// The answer of measure(), for the run() that follows on the same thread.
 thread_local struct Measured {
   ~Measured() {
     if (answer) answer.release()->abandon();
   }
-  uint64_t op = 0;  // its number, which no other has: at the address of one that is gone another may stand
+  uint64_t op = 0;  // its unique number: the address of a deleted operator may be reused
   std::unique_ptr<Answer> answer;
 } measured;
 
@@ -37,7 +37,7 @@ class FunctionOp final : public AnyOp {
     for (const TensorSpec& spec : info_.outputs) {
       Value::List dims;
       for (const int64_t dim : spec.shape.dims()) dims.push_back(dim == kAny ? Value() : Value(dim));
-      outputs.push_back(Value::List{dtype_name(spec.dtype), std::move(dims)});
+      outputs.push_back(Value::List{short_name(spec.dtype), std::move(dims)});
     }
     out.set("outputs", std::move(outputs));
     out.set("random", info_.random);
@@ -74,8 +74,8 @@ class FunctionOp final : public AnyOp {
 
  private:
   Status mismatch(size_t i, const TensorSpec& got) const {
-    return invalid(info_.label + ": returned " + info_.outputs[i].text() + " for output " +
-                   std::to_string(i) + " when the graph was built, and now " + got.text());
+    return invalid(info_.label + ": output " + std::to_string(i) + " was " + info_.outputs[i].text() +
+                   " when the pipeline was built, got " + got.text() + " now");
   }
 
   // The function's results, checked against what it returned when the graph was built.
@@ -83,7 +83,7 @@ class FunctionOp final : public AnyOp {
     HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, runner_->call(in, key, info_.label));
     const std::vector<View>& views = answer->views;
     if (views.size() != info_.outputs.size())
-      return invalid(info_.label + ": wants " + std::to_string(info_.outputs.size()) + " results, got " +
+      return invalid(info_.label + ": expected " + std::to_string(info_.outputs.size()) + " results, got " +
                      std::to_string(views.size()));
     for (size_t i = 0; i < views.size(); ++i)
       if (!info_.outputs[i].admits(views[i].spec())) return mismatch(i, views[i].spec());
@@ -109,7 +109,7 @@ OpPtr function_op(FunctionInfo info, std::shared_ptr<Runner> runner) {
 uint32_t num_parallel_from(int64_t calls) {
   constexpr int64_t kMost = 65536;
   if (calls < 0 || calls > kMost)
-    check(invalid("num_parallel wants 1 to " + std::to_string(kMost) + ", got " + std::to_string(calls)));
+    check(invalid("num_parallel must be 1 to " + std::to_string(kMost) + ", got " + std::to_string(calls)));
   return static_cast<uint32_t>(calls);
 }
 

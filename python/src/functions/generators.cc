@@ -7,7 +7,7 @@
 
 namespace headrace::python {
 
-// The memory of NumPy's Philox, as its random/src/philox/philox.h lays it out.
+// The memory layout of NumPy's Philox, as in its random/src/philox/philox.h.
 struct PhiloxState {
   uint64_t* counter;  // four words
   uint64_t* key;      // two
@@ -19,7 +19,8 @@ struct PhiloxState {
 
 namespace {
 
-// That of a bit generator, or null where it does not look like it: both pointers point into the object.
+// The state of a bit generator, or null if the layout does not match: both pointers must point into the
+// object.
 PhiloxState* state_of(const nb::object& bits) {
   const auto address = nb::cast<uintptr_t>(bits.attr("ctypes").attr("state_address"));
   const auto begin = reinterpret_cast<uintptr_t>(bits.ptr());
@@ -37,13 +38,13 @@ PhiloxState* state_of(const nb::object& bits) {
 void begin(PhiloxState& state, uint64_t low, uint64_t high) {
   std::fill_n(state.counter, 4, 0);
   state.key[0] = low, state.key[1] = high;
-  state.buffer_at = static_cast<int32_t>(std::size(state.buffer));  // nothing is left in it
+  state.buffer_at = static_cast<int32_t>(std::size(state.buffer));  // the buffer is used up
   std::ranges::fill(state.buffer, 0);
   state.has_half = 0, state.half = 0;
 }
 
-// Whether this NumPy's Philox becomes that of another key when its memory is written, as by its setter. Asked
-// once, or a few times: a thread that waited for the answer would hold the lock that it takes to find it.
+// Whether writing to the memory of this NumPy's Philox sets its key as its setter does. Determined once, or a
+// few times in parallel: a thread that waited for the answer would hold the lock needed to determine it.
 bool may_write() {
   static std::atomic<int> known{-1};
   if (known < 0) {

@@ -1,4 +1,4 @@
-// NumPy's generators for functions that ask for one: made once, and set to a sample's key each time.
+// NumPy generators for functions that take one: created once, and set to the sample's key for each call.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -12,12 +12,13 @@ namespace nb = nanobind;
 
 struct PhiloxState;
 
-// The GIL is held in all of these. A function may call others that ask for one: each has its own.
+// REQUIRES: the GIL is held. A function may call other functions that take a generator: each gets its own.
 class Generators {
   struct Rekeyed {  // parts of a headrace._function.Rekeyed
     nb::object generator, bits, state, key;
-    uint64_t* words = nullptr;      // of `key`
-    PhiloxState* memory = nullptr;  // of `bits`: written at a tenth of what its setter costs; null: only that
+    uint64_t* words = nullptr;  // of `key`
+    PhiloxState* memory =
+        nullptr;  // of `bits`, ten times faster to write than its setter; null: use the setter
   };
 
  public:

@@ -1,5 +1,5 @@
-// Functions in other processes. A call is written to memory that both share and told through a socket, and so
-// is its answer; the GIL of the calling process is not taken.
+// Functions in other processes. Calls and answers are written to shared memory and announced through a
+// socket; the GIL of the calling process is not taken.
 #include <fcntl.h>
 #include <nanobind/stl/tuple.h>
 #include <poll.h>
@@ -36,26 +36,26 @@ enum class Kind : uint64_t { call, answer, exception, ready };
 
 struct Message {
   Kind kind = Kind::call;
-  uint64_t leaves = 0;  // described at the beginning of the memory; of an exception: its bytes
+  uint64_t leaves = 0;  // described at the beginning of the memory; for an exception: its size in bytes
   Key key;              // of a call
-  uint64_t cpu_ns = 0;  // of an answer or exception: what the call took
+  uint64_t cpu_ns = 0;  // of an answer or exception: CPU time of the call
 };
 
 struct Leaf {
   int32_t dtype = 0, rank = 0;
   std::array<int64_t, kMaxRank> dims{};
-  uint64_t at = 0;    // of its bytes in the memory
-  int64_t rows = -1;  // of a batch of rows that are no array: these follow, and it has no bytes
+  uint64_t at = 0;    // offset of its bytes in the memory
+  int64_t rows = -1;  // for a ragged batch: the rows follow, and it has no bytes itself
 };
 
-// A leaf where it lies.
+// A leaf in place.
 struct Part {
   View view;
   int64_t rows = -1;
   size_t size_bytes() const { return rows < 0 ? view.size_bytes() : 0; }
 };
 
-// CPU time of this process, all threads of it.
+// CPU time of this process, all threads.
 uint64_t process_cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -85,10 +85,11 @@ bool receive_all(int socket, Message& message) {
   return true;
 }
 
-// Ctrl-C while an answer is awaited in the thread that hears it: what it raises, else nothing.
+// Handle Ctrl-C while waiting for an answer in the main thread: `raised` is set to what it raises, if
+// anything.
 void listen_for_signals(int socket, std::optional<nb::python_error>& raised) {
   constexpr int kLookMs = 20;
-  if (::gettid() != ::getpid()) return;  // signals are for Python's first thread
+  if (::gettid() != ::getpid()) return;  // Python handles signals in the main thread only
   while (!raised) {
     pollfd answer{socket, POLLIN, 0};
     const int ready = ::poll(&answer, 1, kLookMs);
@@ -98,7 +99,7 @@ void listen_for_signals(int socket, std::optional<nb::python_error>& raised) {
   }
 }
 
-// Memory that grows, without a name, mapped by both processes.
+// Anonymous growing memory, mapped by both processes.
 class SharedMemory {
  public:
   explicit SharedMemory(int file) : file_(file) {}
@@ -115,17 +116,17 @@ class SharedMemory {
   Status grow(size_t size) {
     if (size <= size_) return {};
     size = std::max(aligned(size), 2 * size_);
-    // Taken now: where there is no room, a write would end the process.
+    // Allocated now: without room, a later write would kill the process.
     const int error = ::posix_fallocate(file_, 0, static_cast<off_t>(size));
     if (error != 0)
       return {Code::exhausted,
-              "wants " + std::to_string(size) + " bytes of shared memory: " + ::strerror(error)};
+              "cannot allocate " + std::to_string(size) + " bytes of shared memory: " + ::strerror(error)};
     return map(size);
   }
-  // The other side may have made it larger.
+  // Map the current size: the other side may have made it larger.
   Status follow() {
     struct stat s;
-    if (::fstat(file_, &s) != 0) return internal_error("cannot look at the shared memory");
+    if (::fstat(file_, &s) != 0) return internal_error("cannot stat the shared memory");
     const auto size = static_cast<size_t>(s.st_size);
     return size > size_ ? map(size) : Status();
   }
@@ -181,21 +182,22 @@ Status write_leaves(SharedMemory& memory, std::span<const Part> parts) {
   return {};
 }
 
-// What the other side wrote; it ran a user's code, which may have written anything.
+// The leaves that the other side wrote. Checked, since user code there may have written anything.
 Result<std::vector<Part>> read_leaves(const SharedMemory& memory, uint64_t count) {
-  if (count > memory.size() / sizeof(Leaf)) return internal_error("more leaves than the shared memory holds");
+  if (count > memory.size() / sizeof(Leaf))
+    return internal_error("more leaves than fit in the shared memory");
   std::vector<Part> out;
   for (uint64_t i = 0; i < count; ++i) {
     Leaf leaf;
     std::memcpy(&leaf, memory.data() + i * sizeof leaf, sizeof leaf);
     if (leaf.dtype < 0 || leaf.dtype >= kDTypes || leaf.rank < 0 || leaf.rank > kMaxRank ||
         leaf.at > memory.size())
-      return internal_error("a leaf in the shared memory makes no sense");
+      return internal_error("a leaf in the shared memory is invalid");
     uint64_t left = (memory.size() - leaf.at) / size_of(static_cast<DType>(leaf.dtype));
     for (int d = 0; d < leaf.rank && leaf.rows < 0; ++d) {
       const int64_t dim = leaf.dims[static_cast<size_t>(d)];
       if (dim < 0 || static_cast<uint64_t>(dim) > left)
-        return internal_error("a leaf lies outside the shared memory");
+        return internal_error("a leaf is outside the shared memory");
       if (dim > 0) left /= static_cast<uint64_t>(dim);
     }
     const Shape shape(std::span<const int64_t>(leaf.dims.data(), static_cast<size_t>(leaf.rank)));
@@ -204,7 +206,7 @@ Result<std::vector<Part>> read_leaves(const SharedMemory& memory, uint64_t count
   return out;
 }
 
-// A copy of the batch at `at`, which then stands behind its rows.
+// A copy of the batch at `at`; advances `at` past its rows.
 Tensor take_rows(std::span<const Part> parts, size_t& at) {
   const Part& batch = parts[at++];
   std::vector<Tensor> rows;
@@ -214,7 +216,7 @@ Tensor take_rows(std::span<const Part> parts, size_t& at) {
   return {nullptr, 0, batch.view.dtype, {count}, std::make_shared<const RowList>(std::move(rows))};
 }
 
-// The processes that answer a call now.
+// The processes that are executing a call.
 struct Calls {
   std::mutex mutex;
   std::set<pid_t> processes;  // guarded by mutex
@@ -241,7 +243,7 @@ class CallUnderWay {
   pid_t process_;
 };
 
-// One process, and our ends of what leads to it.
+// A process, with this side of its socket and shared memory.
 class Worker {
  public:
   Worker(nb::object process, int socket, int memory)
@@ -255,7 +257,7 @@ class Worker {
       process_.attr("kill")();
       process_.attr("wait")();
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable("the end of a process that ran a map");
+      error.discard_as_unraisable("ending a process of a map");
     }
   }
   Worker(const Worker&) = delete;
@@ -269,10 +271,10 @@ class Worker {
     add_cpu_elsewhere(message.cpu_ns);
     HEADRACE_TRY(memory_.follow());
     if (message.kind == Kind::exception) return raised(message.leaves, label);
-    if (message.kind != Kind::answer) return internal_error("an answer that makes no sense");
+    if (message.kind != Kind::answer) return internal_error("an invalid answer from a process of a map");
     HEADRACE_ASSIGN(const std::vector<Part> answer, read_leaves(memory_, message.leaves));
     for (const Part& part : answer) {
-      if (part.rows >= 0) return internal_error("an answer that makes no sense");
+      if (part.rows >= 0) return internal_error("an invalid answer from a process of a map");
       out.push_back(part.view);
     }
     return {};
@@ -283,13 +285,13 @@ class Worker {
   bool exchange(Message& message) {
     const CallUnderWay under_way(pid_);
     if (!send_all(socket_, message) || !receive(message)) return false;
-    return message.kind != Kind::ready || receive(message);  // its first call
+    return message.kind != Kind::ready || receive(message);  // `ready` comes before the first answer
   }
   bool receive(Message& message) {
     listen_for_signals(socket_, interrupt_);
     return !interrupt_ && receive_all(socket_, message);
   }
-  // The process is busy with a call that nobody waits for any more.
+  // The process is busy with an abandoned call.
   Status given_up(const std::string& label) {
     is_gone_ = true;
     nb::gil_scoped_acquire gil;
@@ -317,7 +319,7 @@ class Worker {
     } catch (nb::python_error& error) {
       return foreign(error, label);
     }
-    return internal_error("an exception that was none");
+    return internal_error("a process of a map sent an invalid exception");
   }
 
   nb::object process_;
@@ -332,7 +334,7 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
  public:
   explicit InProcesses(nb::object start) : start_(std::move(start)) {}
   ~InProcesses() override {
-    if (::getpid() != owner_) {  // a forked child: the processes answer its parent, who ends them
+    if (::getpid() != owner_) {  // in a forked child: the processes belong to the parent, which ends them
       for (auto& worker : idle_) (void)worker.release();
       (void)start_.release();
       return;
@@ -351,7 +353,7 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
   }
 
  private:
-  // The answer lies in the worker's memory, so the worker is free again when it was looked at.
+  // The answer is in the worker's memory, so the worker is free again only when the answer is deleted.
   struct Lent final : Answer {
     Lent(std::shared_ptr<InProcesses> from, std::unique_ptr<Worker> lent)
         : home(std::move(from)), worker(std::move(lent)) {}
@@ -433,14 +435,14 @@ Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, 
     return {Kind::answer, answer.size(), {}, 0};
   } catch (nb::python_error& error) {
     return exception(nb::borrow(error.value()), memory, describe);
-  } catch (const std::exception& error) {  // a result that no tensor can hold
+  } catch (const std::exception& error) {  // a result that does not fit into a tensor
     return exception(nb::borrow(PyExc_ValueError)(error.what()), memory, describe);
   }
 }
 
-// Ends this process when the other side of the socket is gone, also while a function is stuck. The signal
-// that Linux sends at a parent's death is no help: it comes when the thread ends that began the process,
-// which an iteration's threads do long before their processes.
+// Ends this process when the other side of the socket is gone, even while a function is stuck. Linux's
+// parent-death signal does not help: it is sent when the thread that started the process ends, and an
+// iteration's threads end long before their processes.
 void end_with(int socket) {
   std::thread([socket] {
     pollfd watched{socket, POLLRDHUP, 0};

@@ -12,12 +12,12 @@
 
 namespace headrace::python {
 
-// What a function returned; the views are good for as long as it lives.
+// The results of a function; the views are valid as long as this object.
 class Answer {
  public:
   virtual ~Answer() = default;
   std::vector<View> views;
-  // The thread that held it ends: it may be deleted without the GIL, or stays behind.
+  // The thread that held it ends: delete it if that does not need the GIL, else leak it.
   virtual void abandon() {}
 };
 
@@ -30,21 +30,22 @@ class Runner {
   virtual std::shared_ptr<const void> hold() const { return nullptr; }
 };
 
-// In this process, with the GIL.
+// Runs in this process, with the GIL.
 std::shared_ptr<Runner> in_threads(std::shared_ptr<Callee> callee);
-// In processes, each with an interpreter of its own: as many as threads call at once, begun when they are
-// first needed and ended with the runner. `start() -> (process, descriptor of a socket, descriptor of shared
-// memory)` is headrace._processes.Starter; called with the GIL.
+// Runs in other processes, each with its own interpreter: as many as threads call concurrently, started when
+// first needed and ended with the runner. `start() -> (process, socket descriptor, shared memory descriptor)`
+// is headrace._processes.Starter; called with the GIL.
 std::shared_ptr<Runner> in_processes(nb::object start);
-// At most so many of its calls at once.
+// Limits the runner to `calls` concurrent calls.
 std::shared_ptr<Runner> bounded(std::shared_ptr<Runner> runner, uint32_t calls);
 
-// Of calls in other processes, whichever loader made them: whether there are any, and an end to them, with
-// their processes. Without the GIL; for a run that the user interrupts and that waits for them.
+// Calls in other processes, made by any loader: whether there are any, and killing their processes. Without
+// the GIL; for a run that waits for them when the user interrupts it.
 bool has_calls_elsewhere();
 void end_calls_elsewhere();
 
-// What such a process does: answer calls until the socket ends. `describe(exception)` makes bytes of it.
+// The main loop of such a process: answer calls until the socket closes. `describe(exception)` serialises an
+// exception.
 void serve_calls(int socket, int memory, Callee& callee, const nb::object& describe);
 
 }  // namespace headrace::python

@@ -29,7 +29,7 @@ class InThreads final : public Runner {
       callee_->call(in, key, *answer->results);
     } catch (nb::python_error& error) {
       return foreign(error, label);
-    } catch (const std::exception& error) {  // a result that no tensor can hold
+    } catch (const std::exception& error) {  // a result that does not fit into a tensor
       return invalid(label + ": " + error.what());
     }
     answer->views.reserve(answer->results->size());

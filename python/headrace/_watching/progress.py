@@ -1,4 +1,4 @@
-"""A line that says how far long work has come, drawn by tqdm where somebody looks: in a terminal or a notebook."""
+"""Progress lines for long work, drawn by tqdm in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
-from ._arguments import flag, names_checked, whole_number
-from .loaders.loader import Iteration, Loader
+from .._arguments import flag, names_checked, whole_number
+from ..loaders.loader import Iteration, Loader
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 Element = TypeVar("Element")
 
-_REDRAW_S = 0.1  # what a reader can follow
-_LOOK_BACK_S = 10.0  # what "now" means for speeds: long enough to be calm
-_PATIENCE_S = 0.5  # of who called something that may be over by then
+_REDRAW_S = 0.1  # time between updates
+_LOOK_BACK_S = 10.0  # window for the current speed: long enough to be stable
+_PATIENCE_S = 0.5  # work that ends sooner shows no line
 
 
 def is_watched(file: IO[str] | None = None) -> bool:
-    """Whether somebody sees a line that is written over: `file`, stderr when not given, is a terminal, or this is a notebook."""
+    """Whether to show a progress line: `file`, stderr when not given, is a terminal, or this is a notebook."""
     if file is None and _in_a_notebook():
         return True
     stream = sys.stderr if file is None else file
@@ -41,7 +41,7 @@ def _in_a_notebook() -> bool:
 
 
 class Line:
-    """One line about one piece of work, for one thread; it shows nothing where tqdm is missing."""
+    """A progress line for one piece of work, for one thread; shows nothing if tqdm is not installed."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Line:
     ):
         self._bar = None
         self.done = initial
-        self.due = 0.0  # when it is drawn again, by time.monotonic()
+        self.due = 0.0  # time of the next update, by time.monotonic()
         try:
-            from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore] # noqa: PLC0415 -- where it is shown only
+            from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore] # noqa: PLC0415 -- only if a line is shown
         except ModuleNotFoundError as error:
             if error.name not in {"tqdm", "tqdm.auto"}:
                 raise
@@ -81,11 +81,11 @@ class Line:
 
     @property
     def is_shown(self) -> bool:
-        """Whether tqdm is there to draw it."""
+        """Whether tqdm is installed."""
         return self._bar is not None
 
     def draw(self, done: int, more: str = "") -> None:
-        """Say that so much is done, and `more`; now. Others look at `due` first."""
+        """Show the amount done, and `more`, now. Callers check `due` first."""
         if self._bar is None:
             return
         self._bar.set_postfix_str(more, refresh=False)
@@ -94,14 +94,14 @@ class Line:
         self.due = time.monotonic() + _REDRAW_S
 
     def close(self) -> None:
-        """Let the line end, or go if it does not stay."""
+        """End the line, or erase it if it does not stay."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
 
 
 class CountsLine:
-    """A line about work that says itself how far it is, in phases; made when it says so first. It goes when the work ends."""
+    """A progress line for work in phases that reports its own progress; created at the first report, erased at the end."""
 
     def __init__(self, unit: str = ""):
         self._unit = unit
@@ -110,7 +110,7 @@ class CountsLine:
         self._total: int | None = None
 
     def show(self, phase: str, done: int, total: int | None, more: str = "") -> None:
-        """Say that so much of a phase is done: of samples, or of bytes where there is no unit."""
+        """Show the progress of a phase, in the unit, or in bytes if there is none."""
         if self._line is None or phase != self._phase:
             self._end_phase()
             self._phase, self._total, self._from, self._began = phase, total, done, time.monotonic()
@@ -130,7 +130,7 @@ class CountsLine:
 
     def _end_phase(self) -> None:
         if self._line is not None and self._total is not None:
-            self._line.draw(self._total)  # a notebook marks lines that end before
+            self._line.draw(self._total)  # a notebook marks lines that end early
         self._close()
 
     def _close(self) -> None:
@@ -150,12 +150,12 @@ class CountsLine:
 
 
 def line_where_watched(unit: str = "") -> CountsLine | nullcontext[None]:
-    """Return a line about long work for a `with` block, whose name is None where nobody would see it."""
+    """Return a progress line for a `with` block, which gives None if it would not be shown."""
     return CountsLine(unit) if is_watched() else nullcontext()
 
 
 class _OfLoader:
-    """What a loader's report says of its speed."""
+    """Speed of a loader, from its report."""
 
     unit = "samples"
 
@@ -164,19 +164,19 @@ class _OfLoader:
         self._limit = ""
 
     def counts(self, _done: int) -> tuple[float, float, float]:
-        """Return how many samples came so far, and the seconds that passed and were waited for them."""
+        """Return the number of samples so far, the seconds that passed, and the seconds waited."""
         report = self._loader._core.report()
         self._limit = _limit(report)
         return report["samples"], report["wall_s"], report["consumer_wait_s"]
 
     @property
     def limit(self) -> str:
-        """What keeps it from being faster, in a few words."""
+        """What limits its speed, as a short text."""
         return self._limit
 
 
 class _OfIterator:
-    """What can be measured of any iterator: how long it took to give its elements."""
+    """Speed of any iterator: the time it took to return its elements."""
 
     unit = "it"
     limit = ""
@@ -190,7 +190,7 @@ class _OfIterator:
 
 
 class _Speeds:
-    """Speed and wait of the last seconds, or of the whole."""
+    """Speed and waiting time of the last seconds, or of everything."""
 
     def __init__(self, of: _OfLoader | _OfIterator):
         self._of = of
@@ -212,7 +212,7 @@ class _Speeds:
 
 
 class Progress(Generic[Element]):
-    """Hands on the elements of what it was given, and keeps a line about them; made by `headrace.progress`."""
+    """Yields the elements of an iterable and shows a progress line; created by `headrace.progress`."""
 
     def __init__(
         self,
@@ -234,20 +234,20 @@ class Progress(Generic[Element]):
         self._running: weakref.ref[Generator[Element, None, None]] | None = None
 
     def set_postfix(self, **values: Any) -> None:
-        """Show values in front of the speed: `line.set_postfix(loss=loss.item())`."""
+        """Show values before the speed: `line.set_postfix(loss=loss.item())`."""
         self._more = ", ".join(
             f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in values.items()
         )
 
     def close(self) -> None:
-        """End the iteration under way, with its line and, if `iter` made it here, its threads."""
+        """End the current iteration with its line and, if it was started here, its threads."""
         if self._running is not None and (running := self._running()) is not None:
             running.close()
 
     def __iter__(self) -> Iterator[Element]:
         running = self._elements()
-        self._running = weakref.ref(running)  # a loop that is left drops it, and that ends it
+        self._running = weakref.ref(running)  # leaving the loop drops the generator, which ends it
         return running
 
     def __len__(self) -> int:
@@ -266,7 +266,7 @@ class Progress(Generic[Element]):
         loader = iterator._loader if isinstance(iterator, Iteration) else None
         line = None if self._is_quiet or not is_watched(self._file) else self._line(loader)
         if line is None:
-            for element in iterator:  # noqa: UP028 -- that would close an iteration of the user's own
+            for element in iterator:  # noqa: UP028 -- `yield from` would close the user's own iteration
                 yield element
             return
         try:
@@ -285,7 +285,7 @@ class Progress(Generic[Element]):
         line = Line(doing=doing or "", total=total, initial=initial, file=self._file, stays=self._leave)
         if not line.is_shown:
             warnings.warn(
-                "progress: tqdm is not installed, so no line is shown; `pip install tqdm`, or disable=True",
+                "progress: tqdm is not installed, so no line is shown; `pip install tqdm`, or set disable=True",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -329,33 +329,34 @@ def progress(
     disable: bool = False,
     leave: bool = True,
 ) -> Progress[Element]:
-    """Iterate, and show a line with what is done, the time that is left, the speed, and what limits it.
-
-        for batch in hr.progress(train.torch()):
-            step(batch)
+    """Iterate, and show a line with the progress, the remaining time, the speed, and what limits it.
 
         epoch 0:  42%|███▎    | 2104/5004 [04:31<06:14, 1 987 samples/s, waited 3 %, cpu: decode_image]
 
-    The line counts elements, so mostly batches; speed and wait are those of the last ten seconds, and of all of it when it ends. It goes
-    on where a loaded state stands. It is drawn by tqdm, in a notebook as its widget, and nowhere else: where stderr is no terminal
-    nothing is shown. Of an iterable that is no loader it says how many elements came a second, and how long was waited for them.
+    The line counts elements, so usually batches. Speed and waiting time are those of the last ten seconds, and at the end those of the
+    whole iteration. It starts at the position of a loaded state. tqdm draws the line, in a notebook as a widget; if stderr is not a
+    terminal, nothing is shown. For an iterable that is not a loader, it shows elements per second and the waiting time.
 
-    `with hr.progress(...) as line:` ends line and threads also when the loop is left by an exception; `line.set_postfix(loss=0.3)` adds
-    to it. A loop that is left by `break` ends both by itself.
+    `with hr.progress(...) as line:` also ends line and threads if an exception leaves the loop; `line.set_postfix(loss=0.3)` adds
+    values to the line. A loop that is left by `break` ends both by itself.
 
     Args:
-        iterable: A loader, a dataset (its epoch 0), or anything to iterate over.
-        desc: What stands first; "epoch 3" for a loader when not given.
-        total: Elements, for what does not know its length. Without one there is no bar.
-        file: Where the line is written to if that is a terminal (stderr).
-        disable: Show nothing; `disable=rank != 0` where several processes share a terminal.
-        leave: Let the last line stand.
+        iterable: A loader, a dataset (its epoch 0), or any iterable.
+        desc: Text at the start of the line; "epoch 3" for a loader when not given.
+        total: Number of elements, if the iterable does not know its length. Without a length there is no bar.
+        file: Where to write the line, if that is a terminal (stderr).
+        disable: Show nothing; use `disable=rank != 0` if several processes share a terminal.
+        leave: Keep the last line.
 
     Warns:
-        RuntimeWarning: tqdm is not installed; elements come without a line. `pip install headrace[progress]` brings it.
+        RuntimeWarning: tqdm is not installed, so no line is shown; `pip install headrace[progress]` installs it.
+
+    Example:
+        for batch in hr.progress(train.torch()):
+            step(batch)
     """
     if not isinstance(iterable, Iterable) and not hasattr(iterable, "__getitem__"):
-        raise TypeError(f"progress: wants a loader or something else to iterate over, got {iterable!r}")
+        raise TypeError(f"progress: expected a loader or another iterable, got {iterable!r}")
     return Progress(
         iterable,
         desc=desc,
@@ -371,7 +372,7 @@ def _number(rate: float) -> str:
 
 
 def size_text(size: float) -> str:
-    """Say bytes as people do: "110.3 kB"."""
+    """Format a size in bytes: "110.3 kB"."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.95:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"

@@ -1,7 +1,7 @@
-"""What all loaders of this process count, as OpenMetrics text: what Prometheus and its like read.
+"""The metrics of all loaders in this process, as OpenMetrics text for Prometheus and similar systems.
 
-The format: https://prometheus.io/docs/specs/om/open_metrics_spec/. Counters grow for as long as their loader lives, over all of its
-iterations; a loader that is gone takes its series with it.
+The format: https://prometheus.io/docs/specs/om/open_metrics_spec/. Counters accumulate over all iterations of a loader; when a
+loader is deleted, its series disappear.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from . import _core
-from ._version import __version__
-from .loaders.loader import Loader, alive
+from .. import _core
+from .._version import __version__
+from ..loaders.loader import Loader, alive
 
 CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
@@ -32,11 +32,11 @@ class Family:
 
     @property
     def unit(self) -> str:
-        """The unit, which names end with."""
+        """The unit, which is the end of the name."""
         return next((unit for unit in ("seconds", "bytes") if self.name.endswith(f"_{unit}")), "")
 
     def lines(self) -> Iterable[str]:
-        """Spell it as OpenMetrics does."""
+        """Format it as OpenMetrics."""
         yield f"# TYPE {self.name} {self.kind}"
         if self.unit:
             yield f"# UNIT {self.name} {self.unit}"
@@ -48,10 +48,10 @@ class Family:
 
 
 def metrics() -> str:
-    """Return what all loaders of this process count, as OpenMetrics text.
+    """Return the metrics of all loaders in this process, as OpenMetrics text.
 
-    Each series carries the labels `loader`, a number in the order in which loaders were made, `rank`, and `name` where the loader was
-    given one (`loader.name = "train"`). Numbers are those of `loader.report()`. `serve_metrics` answers with this text over HTTP.
+    Each series has the labels `loader`, a number in order of creation, `rank`, and `name` if the loader has one
+    (`loader.name = "train"`). The values are those of `loader.report()`. `serve_metrics` serves this text over HTTP.
 
     Example:
         # TYPE headrace_samples counter
@@ -64,7 +64,7 @@ def metrics() -> str:
 
 
 def labels_of(loader: Loader[Any]) -> Labels:
-    """Say which loader it is."""
+    """Return the labels that identify a loader."""
     labels = {"loader": str(loader.number), "rank": str(loader.rank_and_world[0])}
     return labels | {"name": loader.name} if loader.name else labels
 
@@ -81,7 +81,7 @@ def _place_of(loader: Loader[Any]) -> dict[str, Any]:
 
 
 def text_of(loaders: Iterable[tuple[Labels, Mapping[str, Any], Mapping[str, Any]]]) -> str:
-    """Spell the reports of loaders, each with its labels and where it stands."""
+    """Format the reports of loaders, each with its labels and position."""
     families: dict[str, Family] = {}
 
     def add(name: str, kind: Kind, doc: str, labels: Labels, value: float) -> None:
@@ -94,43 +94,43 @@ def text_of(loaders: Iterable[tuple[Labels, Mapping[str, Any], Mapping[str, Any]
     return "\n".join([*lines, "# EOF", ""])
 
 
-# Of the report, by name: what it is called outside, its kind, and what it says.
+# (key in the report, metric name, kind, help).
 _NUMBERS: tuple[tuple[str, str, Kind, str], ...] = (
     ("elements", "elements", "counter", "Elements, mostly batches, handed out."),
     ("samples", "samples", "counter", "Samples handed out."),
-    ("wall_s", "iteration_seconds", "counter", "Time in which an iteration was under way."),
+    ("wall_s", "iteration_seconds", "counter", "Wall-clock time of iterations."),
     ("consumer_wait_s", "consumer_wait_seconds", "counter", "Time that the consumer waited for elements."),
     ("cpu_s", "cpu_seconds", "counter", "CPU time of workers and readers."),
-    ("core_wait_s", "core_wait_seconds", "counter", "Time that workers and readers had work and no core."),
-    ("skipped", "skipped_samples", "counter", 'Broken samples left out by on_error("skip").'),
+    ("core_wait_s", "core_wait_seconds", "counter", "Time that workers and readers had work but no core."),
+    ("skipped", "skipped_samples", "counter", 'Broken samples skipped by on_error("skip").'),
     ("replaced", "replaced_samples", "counter", 'Broken samples replaced by on_error("replace").'),
     ("io.reads", "io_reads", "counter", "Reads from storage."),
     ("io.bytes", "io_read_bytes", "counter", "Bytes read from storage."),
     ("io.seconds", "io_seconds", "counter", "Time in reads from storage, over all readers."),
-    ("io.cpu_s", "io_cpu_seconds", "counter", "CPU time of the readers, who also unpack and check."),
-    ("in_flight", "in_flight_elements", "gauge", "Elements under way or ready."),
+    ("io.cpu_s", "io_cpu_seconds", "counter", "CPU time of the readers, which also decompress and verify."),
+    ("in_flight", "in_flight_elements", "gauge", "Elements in progress or ready."),
     (
         "consumer_samples_per_s",
         "consumer_samples_per_second",
         "gauge",
-        "Samples a second that the consumer would take of a loader that it never waits for.",
+        "Samples per second that the consumer would take from a loader that never makes it wait.",
     ),
     ("memory.budget", "memory_budget_bytes", "gauge", "Memory that the run may hold."),
-    ("memory.peak", "memory_peak_bytes", "gauge", "The most in use at once."),
-    ("memory.allocations", "memory_allocations", "counter", "Blocks of memory taken from the system."),
-    ("memory.reuses", "memory_reuses", "counter", "Blocks of memory used again."),
+    ("memory.peak", "memory_peak_bytes", "gauge", "Peak memory in use."),
+    ("memory.allocations", "memory_allocations", "counter", "Memory blocks allocated from the system."),
+    ("memory.reuses", "memory_reuses", "counter", "Memory blocks reused."),
 )
 _MEMORY = ("in_use", "kept_for_reuse", "with_the_consumer")
 _OPERATOR: tuple[tuple[str, str, str], ...] = (
     ("calls", "operator_calls", "Calls of each operator."),
     ("cpu_s", "operator_cpu_seconds", "CPU time of each operator."),
-    ("bytes", "operator_output_bytes", "Bytes that each operator made."),
+    ("bytes", "operator_output_bytes", "Output bytes of each operator."),
 )
 _CACHE: tuple[tuple[str, str, Kind, str], ...] = (
-    ("hits", "cache_hits", "counter", "Elements that a cache had."),
-    ("misses", "cache_misses", "counter", "Elements that a cache had not."),
-    ("elements", "cache_elements", "gauge", "Elements that a cache holds."),
-    ("bytes", "cache_bytes", "gauge", "Bytes that a cache holds."),
+    ("hits", "cache_hits", "counter", "Elements found in a cache."),
+    ("misses", "cache_misses", "counter", "Elements not found in a cache."),
+    ("elements", "cache_elements", "gauge", "Elements in a cache."),
+    ("bytes", "cache_bytes", "gauge", "Bytes in a cache."),
 )
 
 
@@ -140,25 +140,25 @@ def _add_loader(add: Any, labels: Labels, report: Mapping[str, Any], place: Mapp
             add(f"headrace_{name}", kind, doc, {**labels, **more}, value)
 
     who = {"world": str(place["world"]), "fingerprint": place["fingerprint"]}
-    put("loader", "info", "Which loader it is, and of which pipeline.", 1, **who)
-    put("epoch", "gauge", "The epoch under way, or the next one.", place["epoch"])
-    put("epoch_position", "gauge", "Elements of the epoch that this rank was given.", place["position"])
+    put("loader", "info", "The loader and its pipeline.", 1, **who)
+    put("epoch", "gauge", "The current epoch, or the next one.", place["epoch"])
+    put("epoch_position", "gauge", "Elements of the epoch handed out on this rank.", place["position"])
     put("epoch_size", "gauge", "Elements of an epoch on this rank.", place.get("epoch_size"))
     for path, name, kind, doc in _NUMBERS:
         put(name, kind, doc, _at(report, path))
     for state in _MEMORY:
-        doc = "Memory of the run: in use, kept to be used again, and with the consumer, who has it outside the budget."
+        doc = "Memory of the run: in use, kept for reuse, and held by the consumer, outside the budget."
         put("memory_bytes", "gauge", doc, report["memory"].get(state), use=state)
     for name, value in report["memory"].items():
         if name.startswith("peak_"):
             use = name.removeprefix("peak_")
-            put("memory_peak_of_use_bytes", "gauge", "The most in use at once, for what.", value, use=use)
+            put("memory_peak_of_use_bytes", "gauge", "Peak memory in use, by use.", value, use=use)
     for knob, value in report.get("settings", {}).items():
-        put("settings", "gauge", "The three numbers that are tuned.", value, knob=knob)
+        put("settings", "gauge", "The three tuned settings.", value, knob=knob)
     _add_limit(put, report)
     for phase, states in report.get("phases", {}).items():
         for state, value in states.items() if isinstance(states, Mapping) else [("ready", states)]:
-            doc = "Pieces of work by phase: queued, running, or ready for the consumer."
+            doc = "Work items by phase: queued, running, or ready for the consumer."
             put("tickets", "gauge", doc, value, phase=phase, state=state)
     for knob, count in sorted(Counter(one["knob"] for one in report.get("decisions", ())).items()):
         put("tuner_decisions", "counter", "Changes of a setting by the tuner.", count, knob=knob)
@@ -176,7 +176,7 @@ def _add_limit(put: Any, report: Mapping[str, Any]) -> None:
         put(
             "limited_by",
             "stateset",
-            "What keeps the run from being faster.",
+            "What limits the speed of the run.",
             int(limit == named),
             headrace_limited_by=limit,
         )
@@ -191,7 +191,7 @@ def _add_operators(put: Any, operators: list[Mapping[str, Any]]) -> None:
             put(
                 "decoded_images",
                 "counter",
-                "Images that each decoder took.",
+                "Images decoded by each decoder.",
                 images,
                 decoder=decoder,
                 **which,

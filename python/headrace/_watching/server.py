@@ -1,4 +1,4 @@
-"""An endpoint that answers with the metrics of this process, for Prometheus and its like."""
+"""An HTTP endpoint with the metrics of this process, for Prometheus and similar systems."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 
-from ._arguments import names_checked, text, whole_number
-from ._metrics import CONTENT_TYPE, metrics
+from .._arguments import names_checked, text, whole_number
+from .metrics import CONTENT_TYPE, metrics
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-_PATIENCE_S = 2.0  # with a client that says nothing
-_LOOK_S = 0.1  # how late the end is seen
+_PATIENCE_S = 2.0  # timeout for clients that send nothing
+_LOOK_S = 0.1  # maximum delay of a shutdown
 
 _open: set[MetricsServer] = set()
 
@@ -43,8 +43,8 @@ class _Answers(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the name it has above
-        """Say nothing: stderr is the user's."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- named so in the base class
+        """Log nothing: stderr belongs to the user."""
 
 
 class _Server(socketserver.TCPServer):
@@ -56,31 +56,31 @@ class _Server(socketserver.TCPServer):
         super().__init__((host, port), _Answers)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer, one client after the other."""
+        """Answer one client at a time."""
         self._asking = request
         super().process_request(request, client_address)
 
     def stop(self) -> None:
-        """End `serve_forever`, whoever asks just now, and the listening."""
+        """End `serve_forever`, the current request, and listening."""
         if self._asking is not None:
-            with contextlib.suppress(OSError):  # it is closed already
+            with contextlib.suppress(OSError):  # already closed
                 self._asking.shutdown(socket.SHUT_RDWR)
         self.shutdown()
         self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that went away."""
+        """Ignore clients that disconnected."""
 
 
 class MetricsServer:
-    """Answers `GET /metrics` on a thread of its own until it is closed, and with the process; made by `headrace.serve_metrics`.
+    """Serves `GET /metrics` on its own thread until it is closed or the process ends; created by `headrace.serve_metrics`.
 
-    A forked child has neither thread nor port of it, and makes its own.
+    It does not exist in a forked child, which must create its own.
 
     Attributes:
-        host: Where it listens.
-        port: The same; chosen by the system where 0 was asked for.
-        url: What to ask for: "http://127.0.0.1:9100/metrics".
+        host: The address it listens on.
+        port: The port; chosen by the system if 0 was requested.
+        url: The URL of the metrics: "http://127.0.0.1:9100/metrics".
     """
 
     def __init__(self, host: str, port: int):
@@ -94,7 +94,7 @@ class MetricsServer:
         _open.add(self)
 
     def close(self) -> None:
-        """Stop listening, and end the thread; closed again, it does nothing."""
+        """Stop listening and end the thread. Closing it again does nothing."""
         server, self._server = self._server, None
         if server is not None:
             _open.discard(self)
@@ -102,7 +102,7 @@ class MetricsServer:
             self._thread.join()
 
     def _forked(self) -> None:
-        """Give up the child's share of the port; the parent's stays open."""
+        """Close the child's copy of the socket; the parent's stays open."""
         server, self._server = self._server, None
         if server is not None:
             server.server_close()
@@ -121,17 +121,19 @@ class MetricsServer:
 
 @names_checked
 def serve_metrics(port: int = 0, *, host: str = "127.0.0.1") -> MetricsServer:
-    """Let `metrics()` be asked for over HTTP, `GET /metrics`, on a thread of its own, until it is closed or the process ends.
-
-        server = hr.serve_metrics(port=9100)
-        print(server.url)  # http://127.0.0.1:9100/metrics
+    """Serve `metrics()` over HTTP at `/metrics`, on its own thread, until it is closed or the process ends.
 
     Args:
-        port: 0: one that is free.
-        host: The address to listen at. The default answers this machine only; "0.0.0.0" answers the network, without any protection.
+        port: The port; 0 chooses a free one.
+        host: The address to listen on. The default accepts connections from this machine only; "0.0.0.0" accepts connections from
+            the network, without any protection.
 
     Raises:
-        OSError: the port is taken, or the address is none of this machine's.
+        OSError: the port is in use, or the address does not belong to this machine.
+
+    Example:
+        server = hr.serve_metrics(port=9100)
+        print(server.url)  # http://127.0.0.1:9100/metrics
     """
     return MetricsServer(
         text("serve_metrics", "host", host), whole_number("serve_metrics", "port", port, end=2**16)

@@ -1,0 +1,1 @@
+"""Watching a run: progress lines, and metrics for Prometheus."""
