@@ -1,11 +1,11 @@
-"""Kernels on arrays in memory: ours beside Pillow, OpenCV and NumPy, one thread each, as ratios of CPU time in one run.
+"""Kernels on arrays in memory compared with Pillow, OpenCV and NumPy, one thread each, as ratios of CPU time in one run.
 
     python bench/kernels.py [--rounds N] [--only WORD] [--json]
 
-A ratio above 1 means that the peer needs more time; beside the median stand the lower and upper quarter of the rounds.
-Peers that are not installed are left out: pillow (or pillow-simd), opencv-python-headless. A peer stands beside us only
-where it computes the same: Pillow always widens its filter when it shrinks an image, OpenCV never does but for its area
-mode. What a call of one pixel costs, from Python, is taken off the time of each.
+A ratio above 1 means that the peer needs more time; the lower and upper quartiles of the rounds follow the median.
+Peers that are not installed are left out: pillow (or pillow-simd), opencv-python-headless. A peer is only compared
+where it computes the same: Pillow always widens its filter when it shrinks an image, OpenCV only does in its area
+mode. The cost of a call on one pixel, from Python, is subtracted from each time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHAPES = [
     ((3000, 4000), (1500, 2000)),
     ((224, 224), (448, 448)),
 ]
-# What we are asked for, and what Pillow and OpenCV call it.
+# Our names, and those of Pillow and OpenCV.
 KINDS: list[tuple[str, bool, str | None, str | None]] = [
     ("bilinear", True, "BILINEAR", None),
     ("bicubic", True, "BICUBIC", None),
@@ -43,7 +43,7 @@ KINDS: list[tuple[str, bool, str | None, str | None]] = [
 
 
 def load(name: str) -> Any:
-    """Import a peer, or answer None."""
+    """Import a peer, or return None."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -65,7 +65,7 @@ Calls = dict[str, Callable[[], object]]
 
 
 def compare(calls: Calls, of_one_pixel: Calls, rounds: int) -> dict[str, Any]:
-    """Take turns; the ratio to us is the median over the rounds."""
+    """Alternate between them; the ratio to ours is the median over the rounds."""
     repeats = {name: max(1, int(0.01 / max(seconds_of(call, 3), 1e-7))) for name, call in calls.items()}
     overhead = {name: min(seconds_of(call, 200) for _ in range(5)) for name, call in of_one_pixel.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
@@ -83,7 +83,7 @@ def compare(calls: Calls, of_one_pixel: Calls, rounds: int) -> dict[str, Any]:
 
 
 def resizes(image: Any, size: tuple[int, int], kind: tuple[str, bool, str | None, str | None]) -> Calls:
-    """Answer who can do it, by name."""
+    """Return the libraries that can do it, by name."""
     interpolation, antialias, pillow_name, opencv_name = kind
     calls: Calls = {
         "headrace": lambda: ops.resize(image, size=size, interpolation=interpolation, antialias=antialias)
@@ -101,7 +101,7 @@ def resizes(image: Any, size: tuple[int, int], kind: tuple[str, bool, str | None
 
 
 def normalizes(image: Any, layout: str) -> Calls:
-    """Answer who can normalise to f32, by name: OpenCV only without dividing by a standard deviation per channel."""
+    """Return the libraries that can normalise to float32, by name: OpenCV only without a standard deviation per channel."""
     mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     scale = 1 / 255 if image.dtype == np.uint8 else 1.0
     means, stds = np.float32(mean), np.float32(std)
@@ -121,7 +121,7 @@ def normalizes(image: Any, layout: str) -> Calls:
 
 
 def cases(random: Any) -> Iterator[tuple[str, Calls, Calls]]:
-    """Name each measurement, with its calls, and those of one pixel."""
+    """Return each measurement by name, with its calls, and those on one pixel."""
     for kind in KINDS:
         for before, after in SHAPES:
             for dtype, channels in ((np.uint8, 3), (np.uint8, 1), (np.float32, 3), (np.float32, 1)):
@@ -144,7 +144,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--only", default="", help="only cases whose name contains this")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if OPENCV:

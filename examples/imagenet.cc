@@ -1,5 +1,5 @@
-// One epoch of ImageNet training data in C++, and a hash of its batches; imagenet.py and imagenet.json are
-// the same pipeline.
+// One epoch of ImageNet training data in C++, and a hash of its batches. imagenet.py and imagenet.json are
+// the same pipeline and give the same hash.
 //   build/examples/imagenet demo-data/train
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   if (!loader.ok()) return std::fprintf(stderr, "%s\n", loader.status().text().data()), 1;
 
   XXH128_canonical_t digest;
-  size_t digest_size = 0;  // of the first batch there is none before it
+  size_t digest_size = 0;  // before the first batch the digest is empty
   Sample batch;
   auto more = (*loader)->next(batch);
   for (; more.ok() && *more; more = (*loader)->next(batch)) {

@@ -2,7 +2,7 @@
 
 python examples/imagenet.py demo-data/train
 
-imagenet.cc and imagenet.json are the same pipeline, with the same hash.
+imagenet.cc and imagenet.json are the same pipeline and give the same hash.
 """
 
 import sys
@@ -22,7 +22,7 @@ def augment(sample):
 path = sys.argv[1] if len(sys.argv) > 1 else "demo-data/train"
 train = hr.read(path).shuffle(seed=17).map(augment).batch(64)
 
-digest = b""  # a chain over batches, as `headrace run` computes it
+digest = b""  # a hash chain over batches, as in `headrace run`
 for batch in train.numpy():
     h = xxhash.xxh3_128(digest)
     for field in batch.values():

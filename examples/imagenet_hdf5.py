@@ -1,9 +1,9 @@
-"""A folder of images in one HDF5 file, and a map-style data set over it: what courses on large image sets let people write by hand.
+"""A folder of images as one HDF5 file, and a map-style data set over it.
 
 python examples/imagenet_hdf5.py demo-data/train imagenet.h5
 
-The file has a dataset `image` (the files' bytes as they are, runs of uint8) and a dataset `label`, so h5py and every other HDF5 program
-reads it. Reading it here needs no HDF5 library, takes no lock, and a sample is one read.
+The file has a dataset `image` (the bytes of the files, as variable-length uint8) and a dataset `label`, so h5py and other HDF5 programs
+can read it. Headrace reads it without an HDF5 library and without a lock, with one read per sample.
 """
 
 import sys
@@ -16,21 +16,21 @@ from headrace import ops
 
 
 class ImageNet:
-    """A `__getitem__` for whoever has a loader of their own, torch's DataLoader, say. Workers and threads may share it."""
+    """A map-style data set for other loaders, such as torch's DataLoader. Workers and threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; no image is read."""
+        """Open the file without reading images."""
         data = hr.read(path)
         self.samples = data.map(
             lambda s: {"image": ops.resize(ops.decode_image(s.image), size=(224, 224)), "label": s.label}
         )
 
     def __len__(self) -> int:
-        """Count the images."""
+        """Return the number of images."""
         return len(self.samples)
 
     def __getitem__(self, i: int) -> tuple[np.ndarray, int]:
-        """Decode an image; u8 (224, 224, 3), and its class."""
+        """Return a decoded image, uint8 (224, 224, 3), and its class."""
         sample = self.samples[i]
         return sample["image"], int(sample["label"])
 

@@ -1,7 +1,7 @@
-"""Inference over several processes: every sample exactly once, each prediction under its sample's id.
+"""Inference with several processes: every sample exactly once, each prediction with the id of its sample.
 
 torchrun --nproc-per-node 4 examples/inference.py demo-data/train     each process writes its part
-python examples/inference.py demo-data/train                          one process plays four, and checks the parts
+python examples/inference.py demo-data/train                          one process simulates four ranks, and checks the parts
 """
 
 import os
@@ -14,11 +14,11 @@ from headrace import ops
 
 
 def predict(images):
-    return images.mean(axis=(1, 2, 3))  # a model would stand here
+    return images.mean(axis=(1, 2, 3))  # in place of a model
 
 
 def part(path, rank, world):
-    """Return the ids and predictions of one rank. All ranks take equally many steps, so collectives are safe."""
+    """Return the ids and predictions of one rank. All ranks take the same number of steps, so collectives are safe."""
 
     def prepare(s):
         image = ops.center_crop(ops.resize(ops.decode_image(s.image), size=256), size=224)
@@ -31,7 +31,7 @@ def part(path, rank, world):
     data = hr.read(path).shard(rank, world, even="pad").with_ids().with_validity().map(prepare).batch(64)
     ids, predictions = [], []
     for batch in data.numpy():
-        real = batch["valid"]  # False where a sample only evens out the ranks
+        real = batch["valid"]  # False for samples that were added to make the ranks even
         ids.append(batch["id"][real])
         predictions.append(predict(batch["image"])[real])
     return np.concatenate(ids), np.concatenate(predictions)
@@ -45,6 +45,6 @@ if "WORLD_SIZE" in os.environ:
 else:
     parts = [part(path, rank, 4) for rank in range(4)]
     ids = np.concatenate([ids for ids, _ in parts])
-    print(f"ranks gave {', '.join(str(len(ids)) for ids, _ in parts)} predictions")
+    print(f"predictions per rank: {', '.join(str(len(ids)) for ids, _ in parts)}")
     assert np.array_equal(np.sort(ids), np.arange(len(hr.read(path)))), "each sample exactly once"
     print(f"each of the {len(ids)} samples exactly once")

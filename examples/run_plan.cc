@@ -1,4 +1,4 @@
-// Run a saved pipeline: `save_plan` in Python wrote it, or Dataset::plan in C++.
+// Run a pipeline that was saved by `save_plan` in Python or Dataset::plan in C++.
 //   build/examples/run_plan train.json
 #include <cstdio>
 #include <fstream>

@@ -1,11 +1,11 @@
-// What readers side by side are worth where the first byte of every read is 50 ms away: a disk shared by a
-// whole cluster, or a store over the network. The latency is made here, by a Store around the local files.
+// The gain from concurrent reads if every read has a latency of 50 ms, as on a disk shared by a cluster or a
+// store over the network. The latency is simulated by a Store around the local files.
 //   build/examples/slow_store [IMAGES]
 //
-// The first part is what the data pipelines course of Argonne's computing facility shows with tf.data: a
-// folder of JPEG files, decoded and batched, by one reader and by 64; there a batch goes from 10 s to 1 s.
-// The second interleaves 64 files. Reads beside one another wait together, so 64 readers can be 64 times as
-// quick, and the example fails when they reach less than 0.9 of that.
+// The first part corresponds to an exercise with tf.data in the data pipelines course of Argonne's computing
+// facility: a folder of JPEG files, decoded and batched, by one reader and by 64; there a batch goes from 10
+// s to 1 s. The second part interleaves 64 files. Concurrent reads wait at the same time, so 64 readers can
+// be 64 times as fast; the example fails if they reach less than 0.9 of that.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -94,13 +94,13 @@ void images(const std::string& folder) {
   const Took serial = run(data.take(kBatch).batch(kBatch), 1);
   const Took parallel = run(data.take(20 * kBatch).batch(kBatch), kReaders);
   const double a_batch = parallel.seconds / static_cast<double>(parallel.elements);
-  std::printf("a batch of 32 images: one reader %.2f s, %zu readers %.3f s: %.0f times as quick\n",
+  std::printf("a batch of 32 images: one reader %.2f s, %zu readers %.3f s: %.0f times as fast\n",
               serial.seconds, kReaders, a_batch, serial.seconds / a_batch);
 }
 
-// How much of what 64 readers can do at best.
+// The share of the ideal speed of 64 readers.
 double interleaved(const std::filesystem::path& folder) {
-  constexpr uint64_t kEach = 12;  // records of 64 KiB, which are read one by one
+  constexpr uint64_t kEach = 12;  // records of 64 KiB, each read separately
   std::vector<Dataset> files;
   for (size_t i = 0; i < kReaders; ++i) {
     const std::string path = folder / (std::to_string(i) + ".arrow");
@@ -112,7 +112,7 @@ double interleaved(const std::filesystem::path& folder) {
   const double one_by_one = static_cast<double>(took.reads) * Seconds(kFirstByte).count();
   const double reached = one_by_one / static_cast<double>(kReaders) / took.seconds;
   std::printf(
-      "interleave of %zu files: %zu reads one by one %.1f s, by %zu readers %.2f s: %.2f of the ideal\n",
+      "interleave of %zu files: %zu reads, sequential %.1f s, with %zu readers %.2f s: %.2f of the ideal\n",
       kReaders, took.reads, one_by_one, kReaders, took.seconds, reached);
   return reached;
 }

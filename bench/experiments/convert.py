@@ -1,9 +1,9 @@
-"""`headrace convert` beside `cp -r` of the same bytes, each with a sync behind it: seconds, and ours as a share of cp's rate.
+"""`headrace convert` compared with `cp -r` of the same bytes, each followed by a sync: seconds, and the rate relative to cp's.
 
 python bench/experiments/convert.py IMAGES WORK [--gigabytes 1] [--rounds 3]
 
-IMAGES is a folder of JPEG files, WORK an empty folder on the disk that is measured. The rounds alternate, and what was written
-is deleted and synced before the next begins; the median counts. The source is in the page cache.
+IMAGES is a folder of JPEG files, WORK an empty folder on the disk to measure. The rounds alternate, and the output
+is deleted and synced before the next round; the median counts. The source is in the page cache.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HEADRACE = str(ROOT / "build" / "release" / "cli" / "headrace")
-PAUSE = 1  # second, for the disk to come to rest
+PAUSE = 1  # second, for the disk to become idle
 
 
 def repeated(images: Path, target: Path, size: float) -> int:
-    """Copy the images into folders of classes, as often as it takes; return the bytes."""
+    """Copy the images into class folders, as many times as needed; return the bytes."""
     files = sorted(images.rglob("*.[jJ][pP]*[gG]"))
     done = 0
     for copy in range(10**6):
@@ -37,7 +37,7 @@ def repeated(images: Path, target: Path, size: float) -> int:
 
 
 def seconds_of(command: list[str], work: Path) -> float:
-    """Time the command and the sync behind it, from a disk at rest."""
+    """Time the command and the following sync, starting with an idle disk."""
     for path in work.glob("out*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     os.sync()

@@ -1,11 +1,11 @@
-"""Does it matter to a network whether it saw "fast" or "exact" pixels? Train on one, evaluate on the other.
+"""Does it matter to a network whether it sees "fast" or "exact" pixels? Train on one, evaluate on the other.
 
     python bench/experiments/drift.py [--seeds 6] [--epochs 8] [--train 600] [--test 1000]
 
-needs torch beside headrace. A small network learns the ten classes of tools/make_demo_data.py (other pictures for the
+Needs torch and headrace. A small network learns the ten classes of tools/make_demo_data.py (with other pictures for the
 test) from 64-pixel crops, once on each mode for each seed; a seed fixes weights, order and crops, so that the two nets of a
-seed differ in the pixels alone. Each is then evaluated on both modes: resize 72, center_crop 64. Prints top-1 of the four
-combinations, the change that the other mode makes to one net, and how many predictions it changes; drift.md has the figures.
+seed differ only in the pixels. Each is then evaluated on both modes: resize 72, center_crop 64. Prints top-1 of the four
+combinations, the change between modes for one net, and how many predictions change; drift.md has the figures.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def train(data: str, match: str, seed: int, epochs: int) -> nn.Module:
 
 
 def predict(net: nn.Module, data: str, match: str) -> tuple[Tensor, Tensor]:
-    """What the net says, and what is true."""
+    """The predictions of the net, and the true labels."""
     said, true = [], []
     with torch.no_grad():
         for batch in hr.read(data).map(evaluation(match)).batch(BATCH).torch():

@@ -1,8 +1,8 @@
-"""Rate of shuffled records of an HDF5 file in wall time, by the number of readers: h5py in threads, which share its lock, and the loader's workers.
+"""Rate of shuffled records of an HDF5 file in wall time, by number of readers: h5py in threads, which share its lock, and the loader's workers.
 
     python bench/experiments/hdf5_readers.py FOLDER
 
-FOLDER has the files that bench/pipelines/containers.py makes. CPU of a record, beside h5py, is in that table.
+FOLDER has the files that bench/pipelines/containers.py makes. Its table has the CPU time per record, compared with h5py.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 import headrace as hr
 
 ROUNDS = 3
-MOST = 10_000  # records a round
+MOST = 10_000  # records per round
 
 
 def through_h5py(path: Path, order: Any) -> int:
-    """Take one row after the other."""
+    """Read one row after the other."""
     total = 0
     with h5py.File(path) as file:
         images, targets = file["images"], file["targets"]
@@ -34,7 +34,7 @@ def through_h5py(path: Path, order: Any) -> int:
 
 
 def through_headrace(ds: hr.Dataset, readers: int) -> int:
-    """Take batches out of the loader."""
+    """Read batches through the loader."""
     records = total = 0
     for x in ds.take(MOST).batch(256).options(workers=readers):
         total += sum(map(len, x["images"])) + int(x["targets"].sum())
@@ -43,7 +43,7 @@ def through_headrace(ds: hr.Dataset, readers: int) -> int:
 
 
 def rate(run: Callable[[], int]) -> float:
-    """Best number of records a second over some rounds."""
+    """The best number of records per second over some rounds."""
     rates = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()

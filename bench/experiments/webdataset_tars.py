@@ -1,10 +1,10 @@
-"""CPU time a sample of WebDataset's tars, read by Headrace, Python's tarfile, webdataset and SPDL: what is not installed is left out.
+"""CPU time per sample of WebDataset's tars, read by Headrace, Python's tarfile, webdataset and SPDL, as far as these are installed.
 
     python bench/experiments/webdataset_tars.py [--rounds 5]
 
-Tars of samples with a jpg of 110 kB or of 100 bytes, and a cls, as webdataset's own writer makes them (a PAX header a member), in the
-page cache. Each contender hands out the bytes of every member; Headrace gives large samples one by one and small ones in batches of
-256. Its index is made once and then remembered, as it is on any second run. Rounds alternate; the best of each counts.
+Tars of samples with a jpg of 110 kB or of 100 bytes, and a cls, as webdataset's own writer makes them (one PAX header per member), in the
+page cache. Each contender delivers the bytes of every member; Headrace delivers large samples one by one and small ones in batches of
+256. Its index is made once and then stored, as in normal use. Rounds alternate; the best of each counts.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def spdl_in_order(path: Path) -> int:
 
 
 def pread_shuffled(path: Path) -> int:
-    """Read the extents of the samples and nothing else, as a bound."""
+    """Only read the extents of the samples, as a lower bound."""
     count = SAMPLES[size_of(path)]
     size = path.stat().st_size // count
     order = list(range(count))

@@ -1,4 +1,5 @@
-// Small elements through the whole engine, without Python: range -> x + 1 -> batch. Items are elements.
+// Small elements through the whole engine, without Python: range -> x + 1 -> batch. Benchmark items are
+// elements.
 #include <benchmark/benchmark.h>
 
 #include "headrace/formats/arrays/arrays.h"

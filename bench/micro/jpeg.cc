@@ -1,5 +1,5 @@
-// Decoding the photographs of $HEADRACE_DATA/imagenet1k, a round over all of them: our decoder beside
-// libjpeg-turbo, whole images and the crops of ImageNet training. Compare within one run.
+// Decoding the photographs of $HEADRACE_DATA/imagenet1k, one round over all of them: our decoder and
+// libjpeg-turbo, whole images and the crops of ImageNet training. Compare only within one run.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -64,7 +64,7 @@ void decode_all(benchmark::State& state, bool ours, bool whole) {
   state.counters["left"] = static_cast<double>(left) / static_cast<double>(state.iterations());
 }
 
-// Normalised to f32 CHW, as ImageNet training wants it.
+// Normalised to float32 CHW, as for ImageNet training.
 class FloatPlanes : public RowSink {
  public:
   explicit FloatPlanes(float* out) : out_(out) {
@@ -88,7 +88,7 @@ class Nothing : public RowSink {
   void take(int64_t, const uint8_t* const*) override {}
 };
 
-// `step`: MCUs from entropy point to entropy point, 0 for one a row; -1: no points.
+// `step`: MCUs between entropy points, 0 for one point per row; -1: no points.
 void resample_all(benchmark::State& state, bool eval, bool normalise, int64_t step) {
   static const std::vector<Photograph> photographs = read_photographs();
   if (photographs.empty()) return state.SkipWithError("wants HEADRACE_DATA with imagenet1k");

@@ -25,7 +25,7 @@ struct Picture {
   size_t pixels = 0;
 };
 
-// Null when it is no photograph in colour.
+// Null if it is not a colour photograph.
 Picture from_jpeg(const std::vector<char>& jpeg) {
   const auto bytes = std::as_bytes(std::span(jpeg));
   const auto header = read_image_header(bytes);

@@ -1,6 +1,7 @@
-// TFRecord files of records of 110 kB and of 100 B, half a gigabyte each in the page cache: the walk that
-// finds the records beside a loop of pread over the same headers, reading through the loader beside plain
-// reads. They are made below $TMPDIR and removed. Compare within one run; items are records.
+// TFRecord files with records of 110 kB and of 100 B, half a gigabyte each in the page cache: the walk that
+// finds the records, compared with a loop of pread over the same headers, and reading through the loader,
+// compared with plain reads. They are made below $TMPDIR and removed. Compare only within one run; items are
+// records.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr size_t kFileBytes = size_t{512} << 20;
 constexpr uint64_t kSmall = 100, kLarge = 110'000;
 
-// The file system, as a store that remembers nothing.
+// The file system, as a store that is not persistent, so that no index is stored.
 class Forgetful final : public Store {
  public:
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
@@ -120,7 +121,7 @@ BENCHMARK(shuffled)
     ->UseRealTime()
     ->MeasureProcessCPUTime();
 
-// What `shuffled` does without a library: the same records, into memory of their own.
+// The equivalent of `shuffled` without a library: the same records, each into its own memory.
 void pread_shuffled(benchmark::State& state) {
   const auto length = static_cast<uint64_t>(state.range(0)), count = kFileBytes / (length + 16);
   std::vector<uint64_t> order(count);
@@ -139,7 +140,7 @@ void pread_shuffled(benchmark::State& state) {
 }
 BENCHMARK(pread_shuffled)->Arg(kLarge)->Arg(kSmall)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-// A scan of the whole file in pieces of 1 MiB with a checksum of each: what `sequential` is held to.
+// A scan of the whole file in pieces of 1 MiB with a checksum of each: the reference for `sequential`.
 void pread_and_crc(benchmark::State& state) {
   const int file = ::open(file_of(kLarge).c_str(), O_RDONLY);
   std::vector<std::byte> piece(1 << 20);

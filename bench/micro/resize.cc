@@ -1,5 +1,5 @@
-// What the pixels of one ImageNet sample cost after decoding: crop and resize to 224 x 224, then normalize to
-// f32 CHW. One benchmark per SIMD target. Pillow's own resize of the same image:
+// The cost of one ImageNet sample after decoding: crop and resize to 224 x 224, then normalize to float32
+// CHW. One benchmark per SIMD target. Pillow's own resize of the same image:
 //   python -m timeit -s "from PIL import Image; i = Image.new('RGB', (300, 280))" "i.resize((224, 224), 2)"
 #include "headrace/kernels/resize.h"
 

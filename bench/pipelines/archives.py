@@ -1,10 +1,10 @@
-"""Random reads of small files: an unzipped folder, zips and squashfs images through Headrace, beside Python's zipfile, open(), squashfuse and a loop mount.
+"""Random reads of small files in a folder, zips and squashfs images: Headrace, Python's zipfile and open(), squashfuse and a loop mount.
 
     python bench/pipelines/archives.py [FOLDER] [--files 100000] [--order random] [--json]
 
 100,000 files of 2 to 14 KB (8 on average) in 100 folders, half of their bytes noise, page cache, one thread that reads. They are made in FOLDER
-where they are missing (0.9 GB, and as much again for each archive). mksquashfs makes the images; squashfuse, where FUSE is to be had, and the kernel,
-where one may mount (root), show them as folders; what is not there is left out, and the run says so. Reads/s are of wall time, ratios within a round.
+if they are missing (0.9 GB, and as much again for each archive). mksquashfs makes the images; squashfuse, if FUSE is available, and the kernel,
+if mounting is permitted (root), show them as folders; what is missing is left out, and reported. Reads/s are of wall time, ratios within a round.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOUNTS = {"squashfuse": ["squashfuse"], "a loop mount": ["mount", "-t", "squashf
 
 
 def make_files(folder: Path, count: int) -> None:
-    """Write them, under a name that says that all are there."""
+    """Write the files, in a folder that gets its name only when it is complete."""
     if folder.exists():
         return
     draw = np.random.default_rng(1)
@@ -55,7 +55,7 @@ def make_zip(folder: Path, path: Path, compression: int) -> None:
 
 
 def make_image(folder: Path, path: Path, *options: str) -> bool:
-    """A squashfs image; false where there is no mksquashfs."""
+    """Make a squashfs image; false if there is no mksquashfs."""
     if not path.exists():
         if not shutil.which("mksquashfs"):
             return False
@@ -68,7 +68,7 @@ def make_image(folder: Path, path: Path, *options: str) -> bool:
 
 @contextlib.contextmanager
 def mounted(image: Path, *command: str) -> Iterator[Path | str]:
-    """Where the image is shown, or why it is not."""
+    """Return where the image is mounted, or why it is not."""
     if not shutil.which(command[0]):
         yield f"{command[0]} is not installed"
         return
@@ -88,7 +88,7 @@ def mounted(image: Path, *command: str) -> Iterator[Path | str]:
 
 
 def opened_in(path: Path) -> float:
-    """Seconds until a process that never saw the archive knows what is in it."""
+    """Seconds until a new process has opened the archive."""
     code = f"import headrace as hr, time; t = time.perf_counter(); hr.read({str(path)!r}, format='images'); print(time.perf_counter() - t)"
     return float(
         subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch", type=int, default=256)
-    parser.add_argument("--reads", type=int, default=25_600, help="of a round")
+    parser.add_argument("--reads", type=int, default=25_600, help="per round")
     parser.add_argument("--order", choices=("sequential", "random"), default="random")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

@@ -1,8 +1,8 @@
-"""What options(cache="auto") chooses and says, and what it brings: epochs with and without it, in turns.
+"""The choice, the prediction and the gain of options(cache="auto"): alternating epochs with and without it.
 
     python bench/pipelines/caches.py LIST [--rounds N]
 
-LIST names JPEG files, a line each, with a label. Printed is how many times as fast an epoch is from the second on.
+LIST names JPEG files, one per line, with a label. Prints how many times as fast an epoch is, from the second on.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def noisy(sample: Any, rng: np.random.Generator) -> Any:
 
 
 def main() -> None:
-    """Run all of it and print a table."""
+    """Run everything and print a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("list")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")  # two loaders of one pipeline are what this is about
+    warnings.simplefilter("ignore")  # two loaders of one pipeline are intended here
     data = hr.read_file_list(arguments.list).shuffle(seed=1)
     pipelines = {
         "exact decode, resize; random crop, flip, normalize": data.map(prepared).map(augmented),

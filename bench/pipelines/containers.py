@@ -1,12 +1,11 @@
-"""CPU time of a record in containers of records, beside each format's own reader and a loop of pread over the same bytes.
+"""CPU time per record of containers, compared with each format's own reader and a loop of pread over the same bytes.
 
     python bench/pipelines/containers.py [FOLDER] --peers PYTHON [--container arrow --size 100 --order random] [--arrays] [--json]
 
 Records of 110 kB and of 100 bytes, in the order of the file and at random, one thread that reads and one that computes, or with
---workers 0 the caller's alone; page cache. The files (3.1 GB)
-are made in FOLDER where they are missing, and read once; PYTHON is one that imports the peers. Every reader hands each record to the same consumer,
-as `bytes`; "views" and "tensor" are what a reader gives without making bytes. With --arrays a batch is handed over as one array of bytes and
-where in it each record begins. Figures are medians of rounds that alternate.
+--workers 0 only the caller's thread; page cache. The files (3.1 GB) are made in FOLDER if they are missing, and read once; PYTHON is an interpreter
+with the peers. Every reader passes each record to the same consumer as `bytes`; "views" and "tensor" are readers that do not make
+`bytes` objects. With --arrays a batch is passed as one array of bytes with the offset of each record. Figures are medians of alternating rounds.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ PEERS = {
     ("zarr", "sequential"): ("zarr", "zarr-256"),
     ("zarr", "random"): ("zarr",),
 }
-FEWER = 4  # zarr-python takes a millisecond for each
-SLOW = {"webdataset"}  # a hundred times slower at small records: the tarfile of Python
+FEWER = 4  # zarr-python takes a millisecond per record
+SLOW = {"webdataset"}  # a hundred times slower for small records: Python's tarfile
 
 
 def compare(
@@ -61,7 +60,7 @@ def compare(
     if arguments.arrays:
         peers = [f"{p}-array" for p in peers if not p.endswith("-tensor")]
     batches = arguments.records[size] // (arguments.batch if container != "zarr" else FEWER * arguments.batch)
-    by_row = OURS if container != "zarr" else OURS[:1]  # its rows are arrays, and packed
+    by_row = OURS if container != "zarr" else OURS[:1]  # its rows are arrays, and compressed
     ours = ARRAYS if arguments.arrays else by_row
     plain = ["pread"] if container != "zarr" and not arguments.arrays else []
     return race([entry(r) for r in (*ours, *peers, *plain)], arguments.rounds, max(batches, 1))
@@ -91,12 +90,12 @@ def row(container: str, size: int, order: str, times: dict[str, Times]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-HEAD_OF_ARRAYS = """CPU of a record, us, of batches as one array; in brackets how many times that of headrace it is
+HEAD_OF_ARRAYS = """CPU per record, us, of batches as one array; in parentheses the ratio to headrace
 
 | container | records | order | headrace | peers | pread |
 |---|---|---|---|---|---|"""
 
-HEAD = """CPU of a record, us; in brackets how many times that of headrace, as bytes and as views, it is
+HEAD = """CPU per record, us; in parentheses the ratio to headrace, as bytes and as views
 
 | container | records | order | headrace | views | peers | pread |
 |---|---|---|---|---|---|---|"""
@@ -113,7 +112,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument(
-        "--workers", type=int, choices=(0, 1), default=1, help="0: all in the caller's thread, as the peers"
+        "--workers",
+        type=int,
+        choices=(0, 1),
+        default=1,
+        help="0: everything in the caller's thread, as with the peers",
     )
     parser.add_argument("--container", choices=CONTAINERS, action="append")
     parser.add_argument("--size", type=int, choices=list(RECORDS), action="append")
@@ -121,7 +124,7 @@ def main() -> None:
     parser.add_argument("--arrays", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    arguments.records = {LARGE: 2_048, SMALL: 1_024_000}  # a round
+    arguments.records = {LARGE: 2_048, SMALL: 1_024_000}  # per round
     subprocess.run(
         [
             arguments.peers,

@@ -1,4 +1,4 @@
-"""What a folder of JPEGs is made of, from the headers of its files."""
+"""Statistics of a folder of JPEGs, from the headers of its files."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,7 +8,7 @@ NAMES = {(1, 1): "4:4:4", (2, 1): "4:2:2", (2, 2): "4:2:0", (1, 2): "4:4:0"}
 
 
 def sampling(raw: bytes) -> str:
-    """The chroma sampling, in the field's words, of one JPEG."""
+    """The chroma sampling of one JPEG, such as "4:2:0"."""
     at = 2
     while at + 4 <= len(raw):
         marker, length = raw[at + 1], int.from_bytes(raw[at + 2 : at + 4])
@@ -26,7 +26,7 @@ def sampling(raw: bytes) -> str:
 
 
 def describe(paths: list[str]) -> dict[str, int]:
-    """How many pictures, their mean size in bytes, and how many there are of each sampling."""
+    """The number of pictures, their mean size in bytes, and the number for each sampling."""
     raws = [Path(path).read_bytes() for path in paths]
     mix = Counter(sampling(raw) for raw in raws)
     return {"pictures": len(raws), "mean_bytes": sum(map(len, raws)) // len(raws), **dict(mix.most_common())}

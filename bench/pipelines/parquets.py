@@ -1,11 +1,11 @@
-"""CPU time of a row of Parquet files, beside pyarrow, in one run.
+"""CPU time per row of Parquet files, compared with pyarrow in one run.
 
     python bench/pipelines/parquets.py [FOLDER] --peers PYTHON [--file images-snappy] [--rounds 7] [--json]
 
-Photographs of 110 kB with a label, as Hugging Face keeps them (row groups of 400), and rows of an integer, two floats, a short and a
-repeated text (row groups of 65,536), all columns or the first three, in order and permuted within row groups; photographs that headrace wrote also at random, which
-wants an index of pages. The files are made in FOLDER where they are missing. PYTHON is one that imports pyarrow. Figures are medians of rounds
-that alternate.
+Photographs of 110 kB with a label, stored as Hugging Face does (row groups of 400), and rows of an integer, two floats, a short and a
+repeated string (row groups of 65,536), all columns or the first three, in order and permuted within row groups; photographs written by headrace
+also at random, which needs a page index. The files are made in FOLDER if they are missing. PYTHON is an interpreter with pyarrow. Figures are
+medians of alternating rounds.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ pq.write_table(table, path, row_group_size=group, compression="none" if kind.end
 
 
 class Row(NamedTuple):
-    """A reader of ours, and pyarrow beside it: as it comes, and made into the same."""
+    """One of our readers, and pyarrow: its own columns, and converted to the same output."""
 
     columns: str
     order: str
@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 
 def rows_of(kind: str) -> list[Row]:
-    if kind == "images-headrace":  # pyarrow's photographs are made into `bytes` in any case
+    if kind == "images-headrace":  # pyarrow's photographs are converted to `bytes` in any case
         return [
             Row("all", "in order", "headrace", ("pyarrow",)),
             Row("all", "at random", "headrace-random", ()),
@@ -77,7 +77,7 @@ def rows_of(kind: str) -> list[Row]:
 
 
 def make(path: Path, kind: str, peers: str) -> None:
-    """Write a file as pyarrow does, or that of headrace from it."""
+    """Write a file with pyarrow, or headrace's file from it."""
     if kind.endswith("headrace"):
         import headrace as hr  # noqa: PLC0415
 

@@ -1,8 +1,8 @@
-"""Run contenders side by side and compare them pair by pair.
+"""Run contenders in alternation and compare them in pairs.
 
 Every contender is one long-lived process (or several that run at once). A round gives each the same segment of work,
-one after the other, so that a machine that slows down slows all of them; the figure is the ratio within a round, its
-median over rounds, and a 95 % bootstrap interval of that median. Absolute times are for orientation only.
+one after the other, so that a machine that slows down slows all of them. The result is the median over rounds of the
+ratio within a round, with a 95 % bootstrap interval. Absolute times are for orientation only.
 """
 
 import contextlib
@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -22,19 +23,19 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Entry:
-    """What to start: a module of `contenders`, its arguments, and the Python that has what it imports."""
+    """What to start: a module of `contenders`, its arguments, and the Python that can import it."""
 
     name: str
     module: str
     arguments: tuple[str, ...]
     python: str = sys.executable
-    processes: int = 1  # that many at once, which share a segment and know nothing of one another
-    environment: tuple[tuple[str, str], ...] = ()  # beside that of this process
+    processes: int = 1  # this many at once, which share a segment and are otherwise independent
+    environment: tuple[tuple[str, str], ...] = ()  # in addition to that of this process
 
 
 @dataclass
 class Times:
-    """Seconds a unit (an image, an element), one figure for each round."""
+    """Seconds per unit (an image, an element), one figure for each round."""
 
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
@@ -89,7 +90,7 @@ class Contender:
         self.processes = [Process(entry) for _ in range(entry.processes)]
 
     def run(self, batches: int) -> tuple[float, float]:
-        """Take so many batches; CPU and wall seconds a unit. Processes at once add up their rates."""
+        """Take this many batches; return CPU and wall seconds per unit. Rates of concurrent processes are summed."""
         for process in self.processes:
             process.start(batches // len(self.processes))
         answers = [process.finish() for process in self.processes]
@@ -101,8 +102,16 @@ class Contender:
             process.close()
 
 
-def race(entries: list[Entry], rounds: int, batches: int) -> dict[str, Times]:
-    """Times by name, of those that start; the others are named on stderr, with the reason."""
+def race(
+    entries: list[Entry],
+    rounds: int,
+    batches: int,
+    after_round: Callable[[dict[str, Times]], None] = lambda _: None,
+) -> dict[str, Times]:
+    """Times by name, of those that start; the others are named on stderr, with the reason.
+
+    `after_round` gets what there is after each round, so that a run that is stopped leaves something.
+    """
     contenders = []
     for entry in entries:
         contender = Contender(entry)
@@ -118,13 +127,14 @@ def race(entries: list[Entry], rounds: int, batches: int) -> dict[str, Times]:
             cpu, wall = contender.run(batches)
             times[contender.name].cpu.append(cpu)
             times[contender.name].wall.append(wall)
+        after_round(times)
     for contender in contenders:
         contender.close()
     return times
 
 
 def ratio(theirs: list[float], ours: list[float]) -> Ratio:
-    """How many times ours theirs is, with a 95 % bootstrap interval of the median over rounds."""
+    """The ratio of theirs to ours, with a 95 % bootstrap interval of the median over rounds."""
     pairs = [a / b for a, b in zip(theirs, ours, strict=True)]
     draw = random.Random(1)
     medians = sorted(statistics.median(draw.choices(pairs, k=len(pairs))) for _ in range(2000))
@@ -132,7 +142,7 @@ def ratio(theirs: list[float], ours: list[float]) -> Ratio:
 
 
 def table(times: dict[str, Times], ours: str, scale: float, unit: str) -> str:
-    """One line a contender; ratios above 1 mean that `ours` is cheaper."""
+    """One line per contender; ratios above 1 mean that `ours` is cheaper."""
     lines = []
     for name, t in times.items():
         cpu, wall = statistics.median(t.cpu) * scale, statistics.median(t.wall) * scale

@@ -1,9 +1,9 @@
-"""What each change that the engine makes to a plan is worth: the same pipeline with and without it.
+"""The gain of each change that the engine makes to a plan: the same pipeline with and without it.
 
     python bench/pipelines/rewrites.py [FOLDER OF JPEG FILES] [--rounds 9]
 
-CPU time without it divided by CPU time with it, one worker, round by round in one process. Those that cannot be switched off stand
-beside a pipeline that gives the same elements and leaves them nothing to do; that of columns beside one that hands all of them out.
+CPU time without it divided by CPU time with it, one worker, round by round in one process. Changes that cannot be switched off are
+compared with a pipeline that gives the same elements and leaves them nothing to do; that of columns with one that delivers all columns.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def table(folder: str) -> hr.Dataset:
 
 
 def pairs(folder: str, scratch: str) -> dict[str, tuple[hr.Dataset, hr.Dataset]]:
-    """Without and with, of some 50 ms a pass or more."""
+    """Pipelines without and with, of at least some 50 ms per pass."""
     images = hr.read(folder).shuffle(seed=1)
     numbered = images.zip(hr.range(len(images)))
     rows = hr.from_arrays(np.zeros((4096, 256), "f4"))
@@ -97,7 +97,7 @@ def pairs(folder: str, scratch: str) -> dict[str, tuple[hr.Dataset, hr.Dataset]]
 
 
 def passes(data: hr.Dataset) -> Iterator[float]:
-    """CPU seconds of one epoch after the other, of a loader that is warm."""
+    """CPU seconds of one epoch after the other, of a warm loader."""
     loader = data.options(workers=1).numpy()
     while True:
         began = time.process_time()
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", default=None)
     parser.add_argument("--rounds", type=int, default=9)
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", UserWarning)  # two loaders of one pipeline are meant
+    warnings.simplefilter("ignore", UserWarning)  # two loaders of one pipeline are intended here
     print("| | without / with |\n|---|---:|")
     with tempfile.TemporaryDirectory() as scratch:
         for name, pair in pairs(arguments.folder or str(default_data()), scratch).items():

@@ -1,12 +1,12 @@
-"""CPU time of a record beside the reader that each format comes from: NumPy, Streaming, LitData, ArrayRecord, FFCV.
+"""CPU time per record compared with each format's own reader: NumPy, Streaming, LitData, ArrayRecord, FFCV.
 
     python bench/pipelines/rivals.py [FOLDER] --peers PYTHON --ffcv PYTHON [--container mds --size 100 --order random] [--json]
 
-Records of 110 kB and of 100 bytes, in order and shuffled, in batches of 256, one thread that reads and one that computes or with --workers 0 the caller's alone, page cache. The files
-(4.5 GB) are made in FOLDER by each format's own writer where they are missing. PYTHON of --peers imports Streaming, LitData
-and ArrayRecord, that of --ffcv FFCV. Every reader hands each record to the same consumer, in Python. "memcpy" is a copy of the record from
-memory to memory. Wherever a peer costs more than twice that, we want half of its cost or less, elsewhere no more than it. Figures are
-medians of rounds that alternate.
+Records of 110 kB and of 100 bytes, in order and shuffled, in batches of 256, one thread that reads and one that computes, or with --workers 0 only
+the caller's thread; page cache. The files (4.5 GB) are made in FOLDER by each format's own writer if they are missing. PYTHON of --peers has
+Streaming, LitData and ArrayRecord, that of --ffcv FFCV. Every reader passes each record to the same consumer, in Python. "memcpy" is a copy of
+the record from memory to memory. The goal is half the cost of a peer that costs more than twice a memcpy, and at most the cost of any other.
+Figures are medians of alternating rounds.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "beton-bytes": dict.fromkeys(ORDERS, FFCV[:1]),
 }
 ARRAYS = ("npy", "npz", "beton")  # their rows are arrays
-EPOCHS = {LARGE: 2, SMALL: 4}  # a round
+EPOCHS = {LARGE: 2, SMALL: 4}  # per round
 
 
 class Row(NamedTuple):
-    """A peer beside what hands out the same of ours."""
+    """A peer, and our reader with the same output."""
 
     container: str
     size: int
@@ -60,7 +60,7 @@ class Row(NamedTuple):
         return statistics.median(self.times[reader].cpu) * 1e6
 
     def holds(self) -> bool:
-        """Tell whether half of the peer's cost, or where it does little more than copy, its cost, is ours."""
+        """Whether our cost is at most half of the peer's, or at most the peer's if it does little more than copy."""
         beside = ratio(self.times[self.peer].cpu, self.times[self.ours].cpu)
         if self.cpu(self.peer) > 2 * self.cpu("memcpy"):
             return beside.median >= 2
@@ -85,7 +85,7 @@ class Row(NamedTuple):
         return f"| {' | '.join(cells)} |"
 
 
-HEAD = """CPU of a record, us; of the peer, how many times ours it is, with a 95 % interval
+HEAD = """CPU per record, us; the ratio of the peer's to ours, with a 95 % interval
 
 | file | records | order | headrace | peer | its cost | ratio | to our views | memcpy | holds |
 |---|---|---|---|---|---|---|---|---|---|"""
@@ -102,7 +102,7 @@ def compare(container: str, size: int, order: str, arguments: argparse.Namespace
     if not path.exists():
         return
     pairs = {peer: ours_for(peer) for peer in PEERS[container][order]}
-    if container in ARRAYS:  # they have nothing but views
+    if container in ARRAYS:  # they only have views
         pairs = {peer: ours.replace("-views", "") for peer, ours in pairs.items()}
     ours = dict.fromkeys(pairs.values())
     if container not in ARRAYS:
@@ -139,7 +139,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument(
-        "--workers", type=int, choices=(0, 1), default=1, help="0: all in the caller's thread, as most peers"
+        "--workers",
+        type=int,
+        choices=(0, 1),
+        default=1,
+        help="0: everything in the caller's thread, as with most peers",
     )
     parser.add_argument("--container", choices=CONTAINERS, action="append")
     parser.add_argument("--size", type=int, choices=list(RECORDS), action="append")

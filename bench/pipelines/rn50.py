@@ -1,22 +1,23 @@
-"""What ResNet-50 eats: photographs to normalised f32 crops in batches of 64, beside the loaders people use.
+"""The input pipeline of ResNet-50: photographs to normalised float32 crops in batches of 64, compared with other loaders.
 
-    python bench/pipelines/rn50.py [FOLDER] [--peers PYTHON] [--only train eval decode workers] [--no-checkpoints]
+    python bench/pipelines/rn50.py [FOLDER] [--peers PYTHON ...] [--only train eval decode workers] [--no-checkpoints]
                                    [--rounds 15] [--json]
 
 FOLDER holds JPEGs (default: imagenet1k of $HEADRACE_DATA). Figures are CPU time (user + system, of the process and its
-workers) an image, of one worker with a warm page cache, from full buffers to full buffers; ratios are taken round by
-round in one run (race.py). The peers are imported by PYTHON, which may be that of another virtual environment; one that
-does not import is left out and said so. The fastest peer is the cheapest of tf.data, DALI and FFCV. Headrace runs without
-entropy checkpoints; rows with those of `headrace index`, and with those that a run finds on its way, stand beside it, unless
---no-checkpoints leaves them out. `fastest_peer` of --json says which one it was, by the medians.
+workers) per image, of one worker with a warm page cache, from full buffers to full buffers; ratios are computed round by
+round in one run (race.py). Each peer is run by the first PYTHON that can import it, as not all of them install into one virtual
+environment; a peer that no PYTHON can import is left out and reported. The fastest peer is the cheapest of all. Headrace runs without
+entropy points; further rows use those of `headrace index` and those that a run finds itself, unless
+--no-checkpoints leaves them out. `fastest_peer` of --json names the fastest peer, by the medians.
 
     train    decode -> random_resized_crop 224 -> random_flip -> normalize -> batch of 64, CHW
     eval     decode -> resize 256 -> center_crop 224 -> normalize -> batch of 64, CHW
-    decode   whole pictures to RGB, beside libjpeg-turbo
-    workers  training with 2 workers beside two processes of 1 worker each, at the same time
+    decode   whole pictures to RGB, compared with libjpeg-turbo
+    workers  training with 2 workers, compared with two concurrent processes of 1 worker each
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -34,7 +35,15 @@ FAST, EXACT = "headrace, fast", "headrace, exact"
 FOUND = "headrace, fast, checkpoints found"
 ROWS, EIGHTS = "headrace, fast, checkpoint per row", "headrace, fast, one per 8 MCUs"
 TWO_WORKERS, TWO_PROCESSES = "headrace, 2 workers", "headrace, 2 processes"
-FASTEST_OF = ("tf.data", "DALI", "FFCV")
+FASTEST_OF = (
+    "tf.data",
+    "DALI",
+    "FFCV",
+    "thread pool + OpenCV",
+    "torch DataLoader + OpenCV",
+    "torch DataLoader + Pillow",
+    "SPDL",
+)
 LIBJPEG_TURBO = ("PyTurboJPEG", "simplejpeg", "OpenCV")
 INDEXES: dict[str, tuple[str, ...]] = {ROWS: (), EIGHTS: ("--step", "8")}  # options of `headrace index`
 
@@ -42,9 +51,9 @@ INDEXES: dict[str, tuple[str, ...]] = {ROWS: (), EIGHTS: ("--step", "8")}  # opt
 @dataclass
 class Bench:
     data: str
-    peers: str  # the Python that imports them
+    peers: list[str]  # the Pythons that import them
     scratch: Path
-    caches: dict[str, str]  # folders with checkpoints of `data`, by the name of the row that uses them
+    caches: dict[str, str]  # folders with entropy points of `data`, by the name of the row that uses them
     rounds: int
     batches: int
 
@@ -58,7 +67,7 @@ class Bench:
 
     def loaders(self, work: str) -> list[Entry]:
         def peer(name: str, module: str, *rest: str) -> Entry:
-            return Entry(name, module, (self.data, "1", work, *rest), self.peers)
+            return Entry(name, module, (self.data, "1", work, *rest), python_with(module, tuple(self.peers)))
 
         return [
             self.headrace(FAST, work, "fast"),
@@ -67,6 +76,7 @@ class Bench:
             peer("tf.data", "tfdata_images"),
             peer("DALI", "dali_images"),
             peer("FFCV", "ffcv_images", str(self.scratch)),
+            peer("thread pool + OpenCV", "thread_pool"),
             peer("torch DataLoader + OpenCV", "torch_images", "opencv"),
             peer("torch DataLoader + Pillow", "torch_images", "pillow"),
             peer("SPDL", "spdl_images"),
@@ -78,9 +88,24 @@ class Bench:
             return [
                 self.headrace(FAST, kind, "fast"),
                 self.headrace(EXACT, kind, "exact"),
-                Entry("PyTurboJPEG", "decoders", (*arguments, "turbojpeg"), self.peers),
-                Entry("simplejpeg", "decoders", (*arguments, "simplejpeg"), self.peers),
-                Entry("OpenCV", "decoders", (*arguments, "opencv"), self.peers),
+                Entry(
+                    "PyTurboJPEG",
+                    "decoders",
+                    (*arguments, "turbojpeg"),
+                    python_with("turbojpeg", tuple(self.peers)),
+                ),
+                Entry(
+                    "simplejpeg",
+                    "decoders",
+                    (*arguments, "simplejpeg"),
+                    python_with("simplejpeg", tuple(self.peers)),
+                ),
+                Entry(
+                    "OpenCV",
+                    "decoders",
+                    (*arguments, "opencv"),
+                    python_with("thread_pool", tuple(self.peers)),
+                ),
             ]
         if kind == "workers":
             return [
@@ -90,8 +115,39 @@ class Bench:
         return self.loaders(kind)
 
     def run(self, kind: str) -> tuple[dict[str, Times], dict[str, Ratio]]:
-        times = race(self.entries(kind), self.rounds, self.batches)
+        def after_round(times: dict[str, Times]) -> None:
+            last = ", ".join(f"{name} {t.cpu[-1] * 1e3:.2f}" for name, t in times.items())
+            print(f"  round {len(next(iter(times.values())).cpu)}, ms: {last}", file=sys.stderr, flush=True)
+
+        times = race(self.entries(kind), self.rounds, self.batches, after_round)
         return times, ratios(kind, times)
+
+
+# The modules that a contender imports and that may be missing.
+IMPORTS = {
+    "tfdata_images": "tensorflow",
+    "dali_images": "nvidia.dali",
+    "ffcv_images": "ffcv",
+    "thread_pool": "cv2",
+    "torch_images": "torch, cv2, PIL",
+    "spdl_images": "spdl.io",
+    "turbojpeg": "turbojpeg",
+    "simplejpeg": "simplejpeg",
+}
+
+
+@functools.cache
+def python_with(module: str, pythons: tuple[str, ...]) -> str:
+    """Find the first Python that can import what a contender needs; if there is none, the last, whose error names what is missing."""
+    for python in pythons:
+        if (
+            subprocess.run(
+                [python, "-c", f"import {IMPORTS[module]}"], capture_output=True, check=False
+            ).returncode
+            == 0
+        ):
+            return python
+    return pythons[-1]
 
 
 def cheapest(times: dict[str, Times], names: tuple[str, ...]) -> Times | None:
@@ -100,7 +156,7 @@ def cheapest(times: dict[str, Times], names: tuple[str, ...]) -> Times | None:
 
 
 def ratios(kind: str, times: dict[str, Times]) -> dict[str, Ratio]:
-    """What the run is for, under the names that --json prints."""
+    """The headline figures, under the names that --json prints."""
     if kind == "workers":
         ours, theirs = times[TWO_WORKERS], times[TWO_PROCESSES]
         return {
@@ -130,17 +186,20 @@ def ratios(kind: str, times: dict[str, Times]) -> dict[str, Ratio]:
 
 
 def cache(folder: str) -> tuple[tuple[str, str], ...]:
-    """The environment in which headrace keeps its indexes there."""
+    """The environment in which headrace stores its indexes in this folder."""
     return (("XDG_CACHE_HOME", folder),)
 
 
 def make_indexes(data: str, scratch: Path) -> dict[str, str]:
-    """A cache folder for each row with checkpoints, filled by the command line where a row wants it."""
+    """A cache folder for each row with entropy points, filled by the command line if the row needs it."""
     caches = {FOUND: str(scratch / "found")}
     headrace = [sys.executable, "-c", "from headrace_cli import main; main()"]
     told = subprocess.run([*headrace, "--help"], capture_output=True, check=True, text=True).stdout
     if not any(line.split()[:1] == ["index"] for line in told.splitlines()):
-        print("  checkpoints made ahead: left out (this headrace has no `index` command)", file=sys.stderr)
+        print(
+            "  entropy points made in advance: left out (this headrace has no `index` command)",
+            file=sys.stderr,
+        )
         return caches
     for name, options in INDEXES.items():
         caches[name] = str(scratch / f"index{len(caches)}")
@@ -161,11 +220,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", nargs="?", default=default_data())
-    parser.add_argument("--peers", default=sys.executable, metavar="PYTHON")
+    parser.add_argument("--peers", nargs="+", default=[sys.executable], metavar="PYTHON")
     parser.add_argument("--only", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--checkpoints", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--batches", type=int, default=8, help="a segment")
+    parser.add_argument("--batches", type=int, default=8, help="per segment")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     data = str(Path(arguments.data).resolve())

@@ -1,10 +1,10 @@
-"""Where the CPU time of headrace's ResNet-50 pipelines goes, by step, as `perf` sees it.
+"""The CPU time of headrace's ResNet-50 pipelines by step, measured with `perf`.
 
     python bench/pipelines/shares.py [FOLDER] [--work train eval] [--match fast] [--checkpoints] [--batches 64]
 
-Samples one worker (all threads of the process, Python's too) while it makes batches, without start and first epoch. A
-sample counts for the innermost step on its stack, so that memchr called by the decoder is decoding and a page fault under a
-pread is reading. What is in none of the steps is the engine: order, executor, memory, Python. Needs `perf`.
+Samples one worker (all threads of the process, including Python's) while it makes batches, without start and first epoch. A
+sample counts for the innermost step on its stack, so that memchr called by the decoder is decoding and a page fault in a
+pread is reading. Everything else is the engine: order, executor, memory, Python. Needs `perf`.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 from contenders.segment import default_data
 from race import Entry, Process
 
-# The first pattern that fits any frame, asked from the innermost frame outwards.
+# The first pattern that matches a frame, from the innermost frame outwards.
 STEPS = {
     "inverse DCT": r"headrace::kernels::.*idct",
     "normalise and lay out": r"headrace::kernels::.*(affine|Normaliz|apply|inverse)",
@@ -30,7 +30,7 @@ STEPS = {
     "reading files": r"headrace::(read_exactly|Fetcher|FileStore|LocalStore)",
 }
 ENGINE = "engine"
-# In a module that was stripped, functions of one file have no name.
+# In a stripped module, static functions have no name.
 UNKNOWN = "unknown (no symbols)"
 
 
@@ -63,7 +63,7 @@ def short(frame: str) -> str:
 
 
 def function(frames: list[str]) -> str:
-    """Whose code ran, and for whom when that is not headrace's."""
+    """The code that ran, and its caller if it is not headrace's."""
     ours = next((short(frame) for frame in frames if "headrace::" in frame), "")
     leaf = short(frames[0])
     return leaf if leaf == ours or not ours else f"{ours} ({leaf})"
@@ -77,7 +77,7 @@ def record(entry: Entry, batches: int, out: str) -> None:
         ["perf", "record", "-q", "-e", "cpu-clock", "-F", "999", "--call-graph", "dwarf,8192"]
         + ["-p", str(process.process.pid), "-o", out]
     )
-    time.sleep(1)  # until perf is there
+    time.sleep(1)  # until perf has started
     process.start(batches)
     process.finish()
     perf.send_signal(signal.SIGINT)
@@ -92,10 +92,16 @@ def main() -> None:
     parser.add_argument("data", nargs="?", default=default_data())
     parser.add_argument("--work", nargs="+", choices=["train", "eval", "decode"], default=["train", "eval"])
     parser.add_argument("--match", choices=["fast", "exact"], default="fast")
-    parser.add_argument("--checkpoints", action="store_true", help="use those that the warm-up finds")
+    parser.add_argument(
+        "--checkpoints", action="store_true", help="use the entropy points that the warm-up finds"
+    )
     parser.add_argument("--batches", type=int, default=64)
     parser.add_argument(
-        "--functions", type=int, default=0, metavar="N", help="also name the N costliest of each step"
+        "--functions",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also list the N most expensive functions of each step",
     )
     arguments = parser.parse_args()
     for work in arguments.work:

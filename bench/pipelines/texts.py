@@ -1,10 +1,10 @@
-"""CPU time of a row of JSON lines and CSV, beside json.loads, Python's csv, pyarrow and pandas, in one run.
+"""CPU time per row of JSON lines and CSV, compared with json.loads, Python's csv, pyarrow and pandas in one run.
 
     python bench/pipelines/texts.py [FOLDER] --peers PYTHON [--kind texts] [--rounds 7] [--json]
 
-Two texts of some 300 characters a row ("texts"), and six numbers, a short text and, in JSON, a list of eight numbers ("numbers"). The files are made in
-FOLDER where they are missing; the index of a file is made before. PYTHON is one that imports pyarrow and pandas. Figures are
-medians of rounds that alternate.
+Rows of two strings of some 300 characters ("texts"), and of six numbers, a short string and, in JSON, a list of eight numbers ("numbers"). The files are
+made in FOLDER if they are missing; the index of a file is made before. PYTHON is an interpreter with pyarrow and pandas. Figures are
+medians of alternating rounds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def row(kind: str, i: int, draw: random.Random) -> dict[str, Any]:
 
 
 def make(path: Path, kind: str) -> None:
-    """Write a file as Python's own writers do."""
+    """Write a file with Python's own writers."""
     draw = random.Random(1)
     rows = [row(kind, i, draw) for i in range(ROWS)]
     with path.open("w", encoding="utf-8", newline="") as file:

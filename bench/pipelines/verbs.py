@@ -1,8 +1,8 @@
-"""What each verb costs an element when elements are small integers, beside tf.data, Grain, torch and bare Python.
+"""The cost of each verb per element for small integers, compared with tf.data, Grain, torch and bare Python.
 
     python bench/pipelines/verbs.py [--verbs map filter] [--rounds 7] [--tensorflow PYTHON] [--torch PYTHON]
 
-PYTHON is an interpreter that has tensorflow-cpu and grain, or torch. A verb that a peer has not is left empty. One worker; CPU time of the
+PYTHON is an interpreter that has tensorflow-cpu and grain, or torch. A verb that a peer lacks is left empty. One worker; CPU time of the
 process, median over rounds; the ratio is that of the best peer.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
     everything = [*headrace_verbs.VERBS, *headrace_verbs.BATCHES]
     parser.add_argument("--verbs", nargs="*", default=everything)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--batches", type=int, default=1000)  # many times what anybody makes ahead
+    parser.add_argument("--batches", type=int, default=1000)  # many times what any contender makes ahead
     parser.add_argument("--tensorflow", default=sys.executable, metavar="PYTHON")
     parser.add_argument("--torch", default=sys.executable, metavar="PYTHON")
     given = parser.parse_args()
@@ -47,7 +47,7 @@ def main() -> None:
     print("| CPU ns an element | Headrace | " + " | ".join(PEERS) + " | best peer / Headrace |")
     print("|---|" + "---:|" * (len(PEERS) + 2))
     for verb in given.verbs:
-        with contextlib.redirect_stderr(io.StringIO()):  # names the peers that have not this verb
+        with contextlib.redirect_stderr(io.StringIO()):  # it names the peers that lack this verb
             times = race(entries(verb, pythons), given.rounds, given.batches * (4 if verb in small else 1))
         medians = {name: statistics.median(one.cpu) * 1e9 for name, one in times.items()}
         peers = {name: value for name, value in medians.items() if name not in ("Headrace", "bare Python")}

@@ -1,7 +1,7 @@
-// The tuner on threads of this machine, over stores that take their time, beside every point of a grid.
+// The tuner on threads of this machine, over simulated stores, compared with every point of a grid.
 //   build/release/bench/tuning/headrace_paced [--log] [NAME…]
-// A tuned run is measured after twenty seconds, between two runs with the best settings of the grid; printed
-// is what share of those it reached, and which limit it named.
+// A tuned run is measured after twenty seconds, between two runs with the best settings of the grid. Prints
+// the share of those that it reached, and the limit that it named.
 #include <fmt/core.h>
 
 #include <vector>
@@ -22,7 +22,7 @@ struct Pipeline {
   Pace pace;
   int side;  // of an image of bytes, 3 channels
   uint64_t batch;
-  bool resized;  // which is what the cores have to do
+  bool resized;  // the work for the cores
   double consumer_s;
   const char* limit;
   std::vector<size_t> workers, io, ready;
@@ -66,7 +66,7 @@ const std::vector<Pipeline>& pipelines() {
 }
 
 struct Run {
-  double rate = 0;  // samples a second
+  double rate = 0;  // samples per second
   Value report;
 };
 

@@ -1,10 +1,11 @@
-"""Tuned runs of real work on this machine, beside every point of a grid of settings, and beside tf.data's AUTOTUNE.
+"""Tuned runs of real work on this machine, compared with every point of a grid of settings, and with tf.data's AUTOTUNE.
 
     python bench/tuning/real.py IMAGES [--tensorflow-python PATH] [--seconds S] [--only NAME] [--json]
 
-IMAGES is a folder of JPEG files. Five things are shown: what share of the best point of the grid a tuned run reaches after ten
-seconds; how much that is beside tf.data with AUTOTUNE where it can say the same; how long a consumer waits that asks for 70 % of what
-the loader could give, and what CPU time that costs beside the least; which limit is named; and what a run on one core says that two would bring, beside what they do.
+IMAGES is a folder of JPEG files. Five things are shown: the share of the best point of the grid that a tuned run reaches after ten
+seconds; the rate of tf.data with AUTOTUNE for the same work; how long a consumer waits that asks for 70 % of the loader's rate,
+and its CPU time relative to the minimum; which limit is named; and the gain from two cores that a run on one core predicts, compared
+with the real one.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ PIPELINES: dict[str, tuple[Callable[[str], hr.Dataset], str, dict[str, list[int]
 def rate_of(
     dataset: hr.Dataset, warm: float, seconds: float, step: float = 0.0
 ) -> tuple[float, dict[str, Any]]:
-    """Samples a second after `warm` seconds, and the report with the CPU time of the process for a sample since then."""
+    """Samples per second after `warm` seconds, and the report with the CPU time of the process per sample since then."""
     loader = dataset.numpy().at_its_first_epoch()
     begin, counted, since, cpu = time.perf_counter(), 0, 0.0, 0.0
     with loader:
@@ -96,7 +97,7 @@ def rate_of(
 
 
 def compare(name: str, images: str, seconds: float) -> dict[str, Any]:
-    """All points of the grid, then a tuned run between two with the best of them."""
+    """All points of the grid, then a tuned run between two runs with the best of them."""
     make, truth, axes = PIPELINES[name]
     best, best_settings = 0.0, {}
     for point in itertools.product(*axes.values()):
@@ -117,7 +118,7 @@ def compare(name: str, images: str, seconds: float) -> dict[str, Any]:
 
 
 def at_70_percent(images: str, seconds: float) -> dict[str, Any]:
-    """A consumer that sleeps, so that it asks for 70 % of what the loader could give."""
+    """A consumer that sleeps, so that it asks for 70 % of the loader's rate."""
     capacity, _ = rate_of(decode(images), WARM / 2, seconds)
     _, alone = rate_of(decode(images).options(workers=1, io=1), 0.5, seconds)
     _, report = rate_of(decode(images), WARM, 2 * seconds, step=32 / (0.7 * capacity))
@@ -130,7 +131,7 @@ def at_70_percent(images: str, seconds: float) -> dict[str, Any]:
 
 
 def from_one_core_to_two(images: str, seconds: float) -> dict[str, Any]:
-    """What a run on one core says that two would bring, and what they do; the consumer works on the same cores."""
+    """The gain from two cores predicted on one core, and the real gain; the consumer works on the same cores."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, set(sorted(allowed)[:1]))
     one, report = rate_of(decode(images), WARM / 2, seconds)
@@ -182,7 +183,7 @@ print((n - 1) * size / (time.perf_counter() - since))
 
 
 def of_tensorflow(python: str, name: str, images: str, seconds: float) -> float:
-    """What tf.data gives with AUTOTUNE."""
+    """The rate of tf.data with AUTOTUNE."""
     done = subprocess.run(
         [python, "-c", TENSORFLOW, name, images, str(WARM), str(seconds)],
         capture_output=True,
@@ -195,7 +196,7 @@ def of_tensorflow(python: str, name: str, images: str, seconds: float) -> float:
 
 
 def main() -> None:
-    """Run all of it and print a table."""
+    """Run everything and print a table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -232,12 +233,12 @@ def main() -> None:
         if not arguments.json:
             seventy = result["at_70_percent"]
             print(
-                f"a consumer at 70 %: waits {100 * seventy['wait_share']:.2f} % of the time, CPU a sample "
-                f"{seventy['cpu_beside_least']:.2f} of the least, settings {seventy['settings']}"
+                f"a consumer at 70 %: waits {100 * seventy['wait_share']:.2f} % of the time, CPU per sample "
+                f"{seventy['cpu_beside_least']:.2f} of the minimum, settings {seventy['settings']}"
             )
             cores = result["from_one_core_to_two"]
             print(
-                f"decode on one core (limit {cores['limited_by']}): two are said to bring {cores['predicted']:.2f}x, and bring "
+                f"decode on one core (limit {cores['limited_by']}): predicted for two {cores['predicted']:.2f}x, obtained "
                 f"{cores['obtained']:.2f}x"
             )
     if arguments.json:

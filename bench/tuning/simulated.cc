@@ -1,8 +1,8 @@
-// The tuner on machines whose best settings are known, for all were tried: pipelines of paced stages run in
-// simulated time (headrace/run/engine/simulated_crew.h).
+// The tuner on machines whose best settings are known because all were tried: pipelines of paced stages run
+// in simulated time (headrace/run/engine/simulated_crew.h).
 //   build/release/bench/tuning/headrace_tuning [--json] [--log] [NAME…]
-// Each line: what the tuner reached after 20 s, of the best point of the grid; the limit it named, and the
-// one that is true; what the model said a change would bring, and what it brought; memory against its budget.
+// Each line: the rate after 20 s and its share of the best point of the grid; the limit that was named, and
+// the true one; the predicted gain of a change, and the gain obtained; memory against its budget.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,11 +26,11 @@ struct Pipeline {
   const char* name;
   uint64_t record, batch;  // bytes of a sample, samples of a batch
   SimulatedMachine machine;
-  const char* limit;   // what is true when it is tuned
-  const char* change;  // as the report names it, and how to make it so
+  const char* limit;   // the true one when it is tuned
+  const char* change;  // as the report names it, and how to apply it
   void (*remove)(SimulatedMachine&);
   size_t budget = size_t{1} << 30;
-  size_t more_memory = 1;  // times the budget, when it is the limit that goes
+  size_t more_memory = 1;  // times the budget, if that is the limit to remove
 };
 
 void twice_the_cores(SimulatedMachine& m) { m.cores *= 2; }
@@ -82,7 +82,7 @@ const std::vector<Pipeline>& pipelines() {
        32,
        {.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs, .latency_ns = 0.1 * kMs},
        "python",
-       "with functions that need no lock",
+       "with functions that do not hold the GIL",
        no_lock},
       {"slow consumer",
        110'000,
@@ -145,7 +145,7 @@ struct Run {
   Value report;
 };
 
-// Samples a second between `warm` and `warm + measured` seconds of the machine's time.
+// Samples per second between `warm` and `warm + measured` seconds of the machine's time.
 Run run(const Pipeline& p, const SimulatedMachine& machine, const Settings& settings, double warm,
         double measured) {
   const uint64_t records = 100'000;
@@ -192,15 +192,14 @@ struct Best {
   Settings settings;
 };
 
-// All settings of a grid, finer than it needs to be. Higher numbers first have their turn when they bring
-// more.
+// All settings of a grid, finer than it needs to be. A higher number only counts as better if it brings more.
 Best best_of(const Pipeline& p) {
   Best out;
   std::vector<size_t> workers, io;
   const bool sleeps = p.machine.sleep_ns > 0;
   for (size_t n = 1; n <= (sleeps ? 256 : 16 * p.machine.cores); n *= 2) workers.push_back(n);
   for (size_t n = 1; n <= 256; n *= 2) io.push_back(n);
-  const bool is_large = p.record >= 1'000'000;  // every byte of it is really moved
+  const bool is_large = p.record >= 1'000'000;  // every byte of it is really copied
   const double seconds = is_large ? 3 : 4;
   for (const size_t w : workers) {
     if (!sleeps && w > p.machine.cores) continue;
@@ -250,7 +249,7 @@ int main(int argc, char** argv) {
     if (!names.empty() && std::ranges::find(names, p.name) == names.end()) continue;
     const Run tuned = run(p, p.machine, {0, 0, 0}, 20, 10);
     Best best = grid ? best_of(p) : Best{};
-    // The best of many is lucky, too: it is measured again, where the tuned run was.
+    // The best of many is partly luck: measure it again, at the same time of its run as the tuned one.
     if (grid) best.rate = run(p, p.machine, best.settings, 20, 10).rate;
     const std::string named = *tuned.report.find("limited_by")->text();
     double predicted = 0, obtained = 0;

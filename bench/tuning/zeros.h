@@ -1,5 +1,5 @@
-// What the benchmarks of the tuner share: files of any size with nothing in them, at a pace of their own, and
-// how decisions are printed.
+// Shared by the benchmarks of the tuner: files of any size without content, with a simulated latency and
+// bandwidth, and printing of decisions.
 #pragma once
 #include <fmt/core.h>
 
@@ -18,9 +18,9 @@
 
 namespace headrace::tuning {
 
-// How long a read takes: each waits for its latency; their bytes go over one line, one read after the other.
+// How long a read takes: each waits for its latency; the bytes share one line, one read after the other.
 struct Pace {
-  double latency_s = 0, bytes_per_s = 0;  // 0: none, as many as there are
+  double latency_s = 0, bytes_per_s = 0;  // 0: no latency, unlimited bandwidth
 };
 
 class Zeros final : public Store {
@@ -37,7 +37,7 @@ class Zeros final : public Store {
   struct Line {
     Pace pace;
     std::mutex mutex = {};
-    Clock::time_point free = {};  // when it has sent what it was given
+    Clock::time_point free = {};  // when it has finished its queued reads
 
     void wait_for(size_t bytes) {
       if (pace.latency_s == 0) return;
@@ -58,7 +58,7 @@ class Zeros final : public Store {
    public:
     File(uint64_t size, Line& line) : size_(size), line_(line) {}
     Result<uint64_t> size() override { return size_; }
-    // The bytes are whatever was in memory: to write them would cost what no store costs.
+    // The bytes are left uninitialised: writing them would cost time that a store does not cost.
     Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
       const size_t count = offset >= size_ ? 0 : std::min<uint64_t>(out.size(), size_ - offset);
       line_.wait_for(count);

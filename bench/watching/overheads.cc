@@ -1,13 +1,13 @@
-// What it costs to know: pipelines with and without sample costs, timeline and trace file, in pairs.
+// The cost of observing a run: pipelines with and without sample costs, timeline and trace file, in pairs.
 //
 //   headrace_overheads FOLDER [PAIRS] [SECONDS] [PIPELINE]
 //
-// FOLDER holds JPEG files in class folders. Two loaders of a pipeline, plain and watched, take turns of
-// SECONDS; while one gives, the other has filled its ring and sleeps. After six pairs of turns both are made
-// anew, the other one first: where its memory happens to lie makes a loader some per cent faster or slower
-// for good. Printed is the median over pairs of loaders of (cost watched / cost plain - 1), with the interval
-// in which it lies with 95 %: CPU time of the process an element, and wall time. One worker and one reader,
-// so that nothing is hidden on cores that have nothing to do.
+// FOLDER holds JPEG files in class folders. Two loaders of a pipeline, plain and watched, alternate every
+// SECONDS; while one delivers, the other has filled its ring and sleeps. After six pairs of turns both are
+// made anew, in the other order: the placement of its memory makes a loader some per cent faster or slower
+// for its whole life. Prints the median over pairs of loaders of (cost watched / cost plain - 1), with a 95 %
+// interval: CPU time of the process per element, and wall time. One worker and one reader, so that idle cores
+// hide nothing.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,9 +39,9 @@ double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Until nothing works any more: when that was.
+// Waits until all threads are idle; the time of that.
 double settle() {
-  constexpr double kIdle = 30e-6;  // of 200 us: to look takes its time, too
+  constexpr double kIdle = 30e-6;  // of 200 us: checking takes time, too
   while (true) {
     const double wall = wall_seconds(), cpu = cpu_seconds();
     std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -49,12 +49,12 @@ double settle() {
   }
 }
 
-// Elements for so long, and what one of them cost; at the end as many are ready as at the beginning.
+// Takes elements for this long; the cost of one. At the end as many are ready as at the beginning.
 Result<Cost> segment(Loader& loader, double seconds) {
   Sample batch;
   const double cpu = cpu_seconds(), wall = wall_seconds();
   uint64_t elements = 0;
-  const auto goes_on = [&] {  // where there are many, not each looks at the clock
+  const auto goes_on = [&] {  // reads the clock less often if elements are many
     return elements == 0 || (elements > 64 && elements % 16 != 0) || wall_seconds() - wall < seconds;
   };
   while (goes_on()) {
@@ -68,7 +68,7 @@ Result<Cost> segment(Loader& loader, double seconds) {
   return Cost{(cpu_seconds() - cpu) / n, (end - wall) / n, elements};
 }
 
-// The median, and the ranks between which it lies with 95 %.
+// The median, with the ranks of its 95 % interval.
 void print(const char* what, std::vector<double> ratios) {
   std::sort(ratios.begin(), ratios.end());
   const double n = static_cast<double>(ratios.size()), off = 0.98 * std::sqrt(n);
@@ -83,13 +83,13 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// What all pairs of loaders said.
+// The results of all pairs of loaders.
 struct Ratios {
   std::vector<double> cpu, wall, plain_ns;
-  double watched_s = 0, writing_s = 0;  // of the CPU
+  double watched_s = 0, writing_s = 0;  // CPU time
 };
 
-// Two loaders that take turns; `first` is made first.
+// Two alternating loaders; `first` is made first.
 Status compare_two(const Dataset& data, const LoaderOptions& watched, int turns, double seconds, int first,
                    Ratios& out) {
   LoaderOptions plain;
@@ -97,7 +97,7 @@ Status compare_two(const Dataset& data, const LoaderOptions& watched, int turns,
   std::unique_ptr<Loader> loaders[2];
   for (const int which : {first, 1 - first}) {
     LoaderOptions options = which == 0 ? plain : watched;
-    options.workers = 1, options.io = 1, options.ready = 64;  // what is not given is tuned, in each apart
+    options.workers = 1, options.io = 1, options.ready = 64;  // or they would be tuned, separately in each
     HEADRACE_ASSIGN(loaders[which], data.loader(options));
     HEADRACE_ASSIGN(const Cost cost, segment(*loaders[which], 0.1));
     if (which == 1) out.watched_s += cost.cpu_s * static_cast<double>(cost.elements);

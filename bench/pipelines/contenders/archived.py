@@ -1,7 +1,7 @@
-"""Readers of many small files, one a process: `READER PATH ORDER BATCH`.
+"""Readers of many small files, one per process: `READER PATH ORDER BATCH`.
 
-PATH is a folder, an archive, or where one is mounted. Each hands the bytes of every file to the same consumer, which takes its length
-and its first byte. ORDER is "sequential" or "random".
+PATH is a folder, an archive, or the mount point of one. Each reader passes the bytes of every file to the same consumer, which takes their
+length and the first byte. ORDER is "sequential" or "random".
 """
 
 import os
@@ -20,7 +20,7 @@ path, batch = Path(place), int(batch_text)
 
 
 def in_order(names: list[str]) -> Iterator[str]:
-    """The same names again and again, in the order that is wanted."""
+    """The same names again and again, in the given order."""
     names = sorted(names)
     if order == "random":
         names = [names[i] for i in np.random.default_rng(1).permutation(len(names))]
@@ -43,7 +43,7 @@ def headrace() -> Iterator[int]:
 
 
 def folder() -> Iterator[int]:
-    """open() and read() of Python: also where something is mounted."""
+    """open() and read() of Python, also for mounted images."""
     names = [f"{root}/{name}" for root, _, files in os.walk(path) for name in files]
     return grouped(Path(name).read_bytes() for name in in_order(names))
 

@@ -19,6 +19,6 @@ def random_box(width: int, height: int) -> Box:
 
 
 def center_box(width: int, height: int) -> Box:
-    """What resize to 256 and a centre crop of 224 keep, in one step."""
+    """The box that resize to 256 and a centre crop of 224 keep, in one step."""
     side = round(min(width, height) * CENTER)
     return (width - side) // 2, (height - side) // 2, side, side

@@ -1,7 +1,7 @@
 """Whole pictures to RGB in one thread, no loader: read the file, decode. Its last argument is the library.
 
-turbojpeg: libjpeg-turbo of this machine, its default (accurate) DCT and upsampling. simplejpeg, opencv: the one that they
-bring along.
+turbojpeg: the system's libjpeg-turbo, with its default (accurate) DCT and upsampling. simplejpeg, opencv: the one that they
+bundle.
 """
 
 from collections.abc import Iterator

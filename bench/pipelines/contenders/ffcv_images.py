@@ -1,8 +1,8 @@
 """FFCV: .beton file -> libturbojpeg decode (whole image, fast DCT) -> crop and INTER_AREA resize -> flip -> normalise.
 
-The .beton holds the bytes of the files as they are (FFCV itself would encode them anew), so that all contenders decode
-the same; grey pictures, which it cannot hold, become colour. NormalizeImage stands before ToTensor: behind it, FFCV 1.0.2
-never returns. Its last argument is a folder for the .beton. Its order names every picture many times: fewer epochs to start.
+The .beton holds the unchanged bytes of the files (FFCV itself would re-encode them), so that all contenders decode
+the same; grey pictures, which it cannot hold, become colour. NormalizeImage comes before ToTensor: after it, FFCV 1.0.2
+never returns. Its last argument is a folder for the .beton. Its order contains every picture many times, so that it starts fewer epochs.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ encode = rgb_image.encode_jpeg
 
 
 class Files:
-    """Hands FFCV the pixels it asks for and remembers the bytes that it shall write in their place."""
+    """Gives FFCV the pixels it asks for and keeps the bytes to write in their place."""
 
     raw: bytes | None = None
 

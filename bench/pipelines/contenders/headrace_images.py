@@ -1,6 +1,6 @@
 """Headrace: folder -> decode -> random_resized_crop -> flip -> normalize -> batch, and the same for eval and decode.
 
-Its last arguments are the mode of decode_image, fast or exact, and `checkpoints` where these may be used.
+Its last arguments are the mode of decode_image, fast or exact, and `checkpoints` if entropy points may be used.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def batches() -> Iterator[Any]:
 
 
 def pictures() -> Iterator[Any]:
-    """Whole pictures have many sizes: no batches, 64 at a time."""
+    """Whole pictures have many sizes: groups of 64 instead of batches."""
     read = hr.read(data).map(lambda sample: {"image": ops.decode_image(sample.image, match=match)}).repeat()
     stream = iter(read.options(workers=workers, checkpoints=bool(checkpoints)).numpy())
     while True:

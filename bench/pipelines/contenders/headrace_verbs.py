@@ -18,7 +18,7 @@ labs = ctypes.CDLL("libc.so.6").labs
 labs.argtypes, labs.restype = [ctypes.c_long], ctypes.c_long
 uneven = hr.from_list(sequences()).repeat()
 
-# Those that end with a batch of batches give 256 integers too.
+# Pipelines that end with a batch of batches also give 256 integers.
 VERBS: dict[str, Callable[[], hr.Dataset]] = {
     "range": lambda: integers,
     "from_arrays": lambda: hr.from_arrays(np.arange(FEW)).repeat(),

@@ -1,7 +1,7 @@
-"""Readers of Parquet files, one a process: `READER FILE BATCH`. One thread decodes.
+"""Readers of Parquet files, one per process: `READER FILE BATCH`. One thread decodes.
 
-Each gives batches of all columns, photographs as `bytes`; "groups": the rows of one row group after the other, permuted. Where a name ends in
-"arrays", pyarrow's columns are made into what headrace gives: arrays of NumPy and Python's texts, the way that costs pyarrow least.
+Each gives batches of all columns, photographs as `bytes`; "groups": the rows of one row group after the other, permuted. If a name ends in
+"arrays", pyarrow's columns are converted to headrace's output, NumPy arrays and Python strings, in the way that is cheapest for pyarrow.
 """
 
 import sys

@@ -16,7 +16,7 @@ def mapped() -> Iterator[Any]:
 
 
 def mapped_with_rng() -> Iterator[Any]:
-    """A generator that is used again, with a key of its own for every element."""
+    """A reused generator with a new key for every element."""
     bits = np.random.Philox(0)
     rng, state = np.random.Generator(bits), bits.state
     for start in range(0, 1 << 60, 256):

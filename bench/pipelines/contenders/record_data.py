@@ -1,8 +1,8 @@
-"""Containers of records for `containers.py`: made where they are missing, one a container and size.
+"""Files for `containers.py`, one per container and size: made if they are missing.
 
     python -m contenders.record_data FOLDER [CONTAINER …]
 
-Beside each lies `<file>.extents.npy`: where each record lies in its file, what a loop of pread reads.
+Next to each is `<file>.extents.npy`: the extent of each record in its file, for the loop of pread.
 """
 
 import os
@@ -81,7 +81,7 @@ def write_lmdb(path: Path, size: int) -> np.ndarray:
         for i, record in enumerate(records(size)):
             transaction.put(b"%08d" % i, record, append=True)
     Path(str(path) + "-lock").unlink()
-    page = 4096  # of small records what is read is the page
+    page = 4096  # for small records the page is read
     if size == SMALL:
         per_page = max(1, RECORDS[size] // (path.stat().st_size // page))
         return np.array([((2 + i // per_page) * page, page) for i in range(RECORDS[size])], np.int64)
@@ -127,11 +127,11 @@ def write_zarr(path: Path, size: int) -> np.ndarray:
     data = np.frombuffer(b"".join(records(size)), np.uint8).reshape(count, size)
     shards = (min(count, 256 * rows), size)
     zarr.create_array(str(path), data=data, chunks=(rows, size), shards=shards, zarr_format=3)
-    return np.zeros((0, 2), np.int64)  # packed
+    return np.zeros((0, 2), np.int64)  # compressed
 
 
 def found(path: Path, size: int) -> np.ndarray:
-    """Where records lie that nothing simple says the place of."""
+    """The extents of records that cannot be computed in a simple way."""
     data = path.read_bytes()
     extents = np.zeros((RECORDS[size], 2), np.int64)
     at = 0
@@ -154,7 +154,7 @@ WRITERS = {
 
 
 def read_anew(path: Path) -> None:
-    """Have the page cache hold what was read from disk, in large pieces, and not what was written, in small ones."""
+    """Fill the page cache by reading from disk, which uses large pieces, instead of by writing, which uses small ones."""
     for part in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
         with part.open("rb") as file:
             os.fsync(file.fileno())

@@ -1,9 +1,9 @@
-"""Readers of record containers, one a process: `READER CONTAINER FILE SIZE ORDER BATCH WORKERS`.
+"""Readers of record containers, one per process: `READER CONTAINER FILE SIZE ORDER BATCH WORKERS`.
 
-Each hands every record to the same consumer, which takes its length and its first byte: as `bytes`, or, where a reader's name ends in
-"views" (or "tensor"), as whatever the reader gives without making bytes of it. One whose name ends in "array" hands over all records of a
-batch as one array of bytes and where in it each begins, the way training takes them. ORDER is "sequential" or "random". WORKERS is
-headrace's: 1 beside one thread that reads, or 0, as those that read in the caller's thread.
+Each passes every record to the same consumer, which takes its length and its first byte: as `bytes`, or, if a reader's name ends in
+"views" (or "tensor"), as the reader's own object without making bytes of it. A reader whose name ends in "array" passes all records of a
+batch as one array of bytes with the offset of each, as training uses them. ORDER is "sequential" or "random". WORKERS is
+headrace's: 1, with one reader thread, or 0, everything in the caller's thread, as with the peers that do so.
 """
 
 import os
@@ -35,9 +35,9 @@ FIELDS = {
 
 
 def consume(records: Iterable[Any]) -> int:
-    """Look at every record."""
+    """Read from every record."""
     total = 0
-    if container == "zarr":  # rows are arrays of NumPy's
+    if container == "zarr":  # rows are NumPy arrays
         return sum(len(record) + int(record[0]) for record in records)
     for record in records:
         total += len(record) + record[0]
@@ -45,7 +45,7 @@ def consume(records: Iterable[Any]) -> int:
 
 
 def consume_array(values: Any, row_splits: Any) -> int:
-    """Look at the same of every record."""
+    """Read the same from every record."""
     return int(row_splits[-1]) + int(values[row_splits[:-1]].sum(dtype=np.int64))
 
 
@@ -65,7 +65,7 @@ def indices() -> list[int]:
 
 
 def grouped(records: Iterator[Any]) -> Iterator[int]:
-    """What has no batches of its own, in groups of as many."""
+    """Groups of the same size, for a reader without batches."""
     while True:
         yield (
             joined(list(islice(records, batch))) if as_array else consume(next(records) for _ in range(batch))
@@ -99,13 +99,13 @@ def tfdata(tensor: bool) -> Iterator[int]:
     read = read.with_options(options)
     if tensor:
         for element in read:
-            yield len(element)  # nobody looks into it
+            yield len(element)  # its content is not read
     for element in read.as_numpy_iterator():
         yield joined(element.tolist()) if as_array else consume(element)
 
 
 def pread() -> Iterator[int]:
-    """The same extents into one buffer, and nothing else."""
+    """Only read the same extents into one buffer."""
     extents = extents_of(path)[indices()]
     data = memoryview(bytearray(int(extents[:, 1].max())))
     places = [(int(offset), data[: int(length)]) for offset, length in extents]
@@ -120,7 +120,7 @@ def pread() -> Iterator[int]:
 
 
 def recordio_in_python() -> Iterator[int]:
-    """What dmlc's framing takes to read in Python."""
+    """Read dmlc's framing in Python."""
 
     def records() -> Iterator[bytes]:
         offsets = extents_of(path)[:, 0].tolist()

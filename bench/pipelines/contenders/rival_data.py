@@ -1,8 +1,8 @@
-"""Files for `rivals.py`, each by its format's own writer with the writer's defaults: made where they are missing.
+"""Files for `rivals.py`, each written by its format's own writer with its defaults: made if they are missing.
 
     python -m contenders.rival_data FOLDER [CONTAINER …]
 
-The records are those of `record_data`. A container whose writer does not import here is left to another Python.
+The records are those of `record_data`. A container whose writer cannot be imported here is left to another Python.
 """
 
 import shutil
@@ -68,14 +68,14 @@ def as_leaf(record: bytes) -> bytes:
 
 
 def write_litdata(path: Path, size: int, one: Any = as_row) -> None:
-    """Rows of Arrow, which is what 0.2.76 makes of a dict of bytes; `as_leaf`: samples of one leaf."""
+    """Rows of Arrow, as 0.2.76 stores a dict of bytes; `as_leaf`: samples of one leaf."""
     import litdata  # noqa: PLC0415
 
     litdata.optimize(one, all_records(size), str(path), chunk_bytes="64MB", num_workers=1, fast_dev_run=False)
 
 
 def write_array_record(path: Path, size: int, options: str = "group_size:1") -> None:
-    """Records of their own, as Grain wants them; packed by zstd, which finds nothing to pack here."""
+    """Groups of one record, as Grain requires; compressed by zstd, although the records are incompressible."""
     from array_record.python import array_record_module  # noqa: PLC0415
 
     writer = array_record_module.ArrayRecordWriter(str(path), options)
@@ -85,7 +85,7 @@ def write_array_record(path: Path, size: int, options: str = "group_size:1") -> 
 
 
 class Samples:
-    """What FFCV's writer takes: tuples by index."""
+    """The input of FFCV's writer: tuples by index."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -120,7 +120,7 @@ WRITERS: dict[str, Callable[[Path, int], None]] = {
 
 
 def make(folder: Path, containers: list[str]) -> None:
-    """Make what is missing and can be made here."""
+    """Make the missing files that can be made here."""
     folder.mkdir(parents=True, exist_ok=True)
     for container in containers or CONTAINERS:
         for size in RECORDS:

@@ -1,8 +1,8 @@
-"""Readers of the formats of `rival_data`, one a process: `READER CONTAINER FILE SIZE ORDER BATCH WORKERS`.
+"""Readers of the formats of `rival_data`, one per process: `READER CONTAINER FILE SIZE ORDER BATCH WORKERS`.
 
-Each hands every record to the same consumer, which takes its length and its first byte: as `bytes`, or as a row of an array where the
-format has arrays. Where a reader's name ends in "views" it gives what it has without a copy, where in "batch" the consumer takes the first
-byte of all rows at once. ORDER is "sequential" or "random". WORKERS is headrace's: 1 beside one thread that reads, or 0: all in the
+Each passes every record to the same consumer, which takes its length and its first byte: as `bytes`, or as a row of an array if the
+format has arrays. If a reader's name ends in "views" it passes its own object without a copy; if in "batch" the consumer takes the first
+byte of all rows at once. ORDER is "sequential" or "random". WORKERS is headrace's: 1, with one reader thread, or 0: everything in the
 caller's thread.
 """
 
@@ -21,12 +21,12 @@ reader, container, file, size_text, order, batch_text, workers_text = sys.argv[1
 path, size, batch = Path(file), int(size_text), int(batch_text)
 count = RECORDS[size]
 is_random = order == "random"
-BLOCKS = 4  # LitData shuffles chunks, and in each groups of 256 and then those within
+BLOCKS = 4  # LitData shuffles chunks, in each chunk groups of 256, and then the samples of a group
 EPOCHS_AT_ONCE = 64  # FFCV's loader starts threads each time
 
 
 def consume(records: Iterable[Any]) -> int:
-    """Look at every record."""
+    """Read from every record."""
     total = 0
     for record in records:
         total += len(record) + record[0]
@@ -34,7 +34,7 @@ def consume(records: Iterable[Any]) -> int:
 
 
 def consume_rows(rows: Iterable[Any]) -> int:
-    """Look at every record; numbers of NumPy's are added one type at a time, or they overflow."""
+    """Read from every record; NumPy numbers are added one type at a time, or they overflow."""
     return sum(len(row) + int(row[0]) for row in rows)
 
 
@@ -49,7 +49,7 @@ def indices() -> list[int]:
 
 
 def grouped(records: Iterator[Any]) -> Iterator[int]:
-    """What has no batches of its own, in groups of as many."""
+    """Groups of the same size, for a reader without batches."""
     while True:
         yield consume(next(records) for _ in range(batch))
 
@@ -72,9 +72,9 @@ def headrace(form: str) -> Iterator[int]:
 
 
 def memcpy() -> Iterator[int]:
-    """The records from one place in memory to another, by NumPy's compiled loop."""
+    """Copy the records from memory to memory, by NumPy's compiled loop."""
     data, into = np.zeros((count, size), np.uint8), np.zeros((batch, size), np.uint8)
-    data += 1  # pages of its own
+    data += 1  # gives it its own pages
     places = np.array(indices())
     while True:
         for begin in range(0, count - batch + 1, batch):
@@ -86,7 +86,7 @@ def memcpy() -> Iterator[int]:
 
 
 def mapped(consumer: Callable[[Any], int]) -> Iterator[int]:
-    """Batches copied from the map, as whoever collates does."""
+    """Batches copied from the map, as collating does."""
     array = np.asarray(np.load(path, mmap_mode="r"))
     places = np.array(indices())
     while True:
@@ -103,7 +103,7 @@ def mapped_views() -> Iterator[int]:
 
 
 def loaded() -> Iterator[int]:
-    """All of it into memory, an epoch at a time."""
+    """Load everything into memory, once per epoch."""
     places = indices()
     while True:
         array = np.load(path) if container == "npy" else np.load(path)["record"]
@@ -112,7 +112,7 @@ def loaded() -> Iterator[int]:
 
 
 def mds() -> Iterator[int]:
-    """Its reader of local data: StreamingDataset does the same for each sample, and more."""
+    """Its reader of local data: StreamingDataset does the same for each sample, plus more work."""
     import streaming  # noqa: PLC0415
 
     data = streaming.LocalDataset(str(path))
@@ -120,7 +120,7 @@ def mds() -> Iterator[int]:
 
 
 def litdata(is_indexed: bool, as_bytes: bool = True) -> Iterator[int]:
-    """Its iterator, which shuffles chunks and, of each 256 samples, their order; or index by index."""
+    """Its iterator, which shuffles chunks and, within them, groups of 256 samples; or access by index."""
     import litdata as ld  # noqa: PLC0415
 
     data = ld.StreamingDataset(str(path), shuffle=is_random)
@@ -135,7 +135,7 @@ def litdata(is_indexed: bool, as_bytes: bool = True) -> Iterator[int]:
 
 
 def array_record(how: str) -> Iterator[int]:
-    """Its module without read-ahead, whose threads cost more than they bring here, or with what is best for ranges of it."""
+    """Its module without read-ahead, whose threads cost more than they gain here, or with the best settings for ranges."""
     from array_record.python.array_record_module import ArrayRecordReader  # noqa: PLC0415
 
     ahead = (1 << 20) if how == "range" else 0
@@ -159,7 +159,7 @@ def array_record(how: str) -> Iterator[int]:
 
 
 def beton(consumer: Callable[[Any], int]) -> Iterator[int]:
-    """One thread, which copies records from the map into arrays that it uses again."""
+    """One thread, which copies records from the map into arrays that it reuses."""
     from ffcv.fields.bytes import BytesDecoder  # noqa: PLC0415
     from ffcv.fields.decoders import NDArrayDecoder  # noqa: PLC0415
     from ffcv.loader import Loader, OrderOption  # noqa: PLC0415

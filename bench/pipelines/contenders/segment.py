@@ -1,10 +1,10 @@
-"""What every contender shares: run a segment when told, answer how much time it took.
+"""Shared by all contenders: run a segment on request, and report how much time it took.
 
 A contender builds an endless iterator of batches, then calls `serve`. CPU time is that of the process and of its live
 children (worker processes), in nanoseconds, from the kernel's clock of each process.
 
-Every contender reads ahead. A segment begins with full buffers, so it ends when they are full again: what was taken has
-then been made once, by all of them, and nobody works while another one is measured.
+Every contender reads ahead. A segment begins with full buffers, so it ends when they are full again: then each contender has
+made exactly what was taken, and is idle while another one is measured.
 """
 
 import json
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 BATCH, SIDE, SHORTER = 64, 224, 256
-CENTER = SIDE / SHORTER  # the part of the shorter side that eval keeps
+CENTER = SIDE / SHORTER  # the share of the shorter side that eval keeps
 
 
 class Task(NamedTuple):
-    """What the command line of a contender for images says."""
+    """The command line of a contender for images."""
 
     data: str  # a folder of JPEGs
     workers: int
@@ -62,7 +62,7 @@ def cpu_seconds() -> float:
 
 
 def working() -> bool:
-    """Whether any other thread runs or would if it were given a core, here or in a worker process."""
+    """Whether any other thread runs or is ready to run, here or in a worker process."""
     for pid in [os.getpid(), *_children(os.getpid())]:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             try:
@@ -75,19 +75,21 @@ def working() -> bool:
 
 
 def refilled() -> tuple[float, float]:
-    """Wait until nothing works any more; when that was and the CPU time spent until then."""
+    """Wait until all threads are idle; return the time of that and the CPU time spent until then."""
     pause, idle = 0.02, 0.001
     cpu, looking, since = cpu_seconds(), time.thread_time(), time.perf_counter()
     while True:
         time.sleep(pause)
         now, looked = cpu_seconds(), time.thread_time()
-        if now - cpu - (looked - looking) < idle and not working():  # to look at many threads is work, too
+        if (
+            now - cpu - (looked - looking) < idle and not working()
+        ):  # checking many threads takes CPU time, too
             return since, cpu
         cpu, looking, since = now, looked, time.perf_counter()
 
 
 def serve(batches: Iterator[Any], per_batch: int) -> None:
-    """For each number on stdin: take that many batches, answer one line of JSON."""
+    """For each number on stdin: take that many batches, print one line of JSON."""
     for line in sys.stdin:
         count = int(line)
         wall, cpu = time.perf_counter(), cpu_seconds()

@@ -1,4 +1,4 @@
-"""SPDL: FFmpeg decodes and filters (crop, scale, hflip) in threads; a u8 batch, normalised in one NumPy pass, NHWC."""
+"""SPDL: FFmpeg decodes and filters (crop, scale, hflip) in threads; a uint8 batch, normalised in one NumPy pass, NHWC."""
 
 import random
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Readers of JSON lines and CSV, one a process: `READER FILE BATCH`. One thread parses.
+"""Readers of JSON lines and CSV, one per process: `READER FILE BATCH`. One thread parses.
 
-Each gives all fields of all rows in its own form: columns of a batch or a table, or a row as Python's objects. Those that read a file
-at once do so again and again; a segment is a whole number of passes.
+Each gives all fields of all rows in its own form: columns of a batch or a table, or a row as Python objects. Readers that load a whole file
+do so again and again; a segment is a whole number of passes.
 """
 
 import csv

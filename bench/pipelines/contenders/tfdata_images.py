@@ -1,7 +1,7 @@
 """tf.data: read_file -> decode_and_crop_jpeg -> resize (not antialiased) -> flip -> normalise -> batch, NHWC.
 
 Its fastest path: the crop is drawn from the header and only that part is decoded, with the default DCT of libjpeg-turbo
-as TensorFlow sets it (fast and less accurate). Eval crops first too, and resizes the crop: less work than resize, then crop.
+as TensorFlow sets it (fast and less accurate). Eval also crops first and resizes the crop: less work than resize, then crop.
 """
 
 import os
@@ -40,7 +40,7 @@ def center_box(raw: Any) -> Any:
 def make(path: Any) -> Any:
     raw = tf.io.read_file(path)
     box = random_box(raw) if work == "train" else center_box(raw)
-    # Its quickest decoding, which is not its default.
+    # Its fastest decoding, which is not its default.
     crop = tf.image.decode_and_crop_jpeg(
         raw, box, channels=3, fancy_upscaling=False, dct_method="INTEGER_FAST"
     )

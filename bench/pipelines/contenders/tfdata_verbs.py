@@ -19,7 +19,7 @@ few = Data.range(FEW)
 
 
 def uneven() -> Data:
-    """Held in memory, so that making them does not count."""
+    """Sequences held in memory, so that making them does not count."""
     rows = tf.ragged.constant([row.tolist() for row in sequences()], dtype=tf.int64)
     return Data.from_tensor_slices(rows).map(lambda row: row).cache().repeat()
 
@@ -45,7 +45,7 @@ VERBS: dict[str, Callable[[], Data]] = {
     "skip, take": lambda: integers.skip(5).take(MANY - 9),
     "shard": lambda: integers.shard(4, 1),
     "repeat": few.repeat,
-    "shuffle": lambda: integers.shuffle(1000),  # of all there is none
+    "shuffle": lambda: integers.shuffle(1000),  # it has no shuffle of all elements
     "shuffle in a window": lambda: integers.shuffle(1000),
     "scan": lambda: integers.scan(tf.constant(0, tf.int64), lambda state, x: (state + x, state)),
     "take_while": lambda: integers.take_while(lambda x: x >= 0),

@@ -1,7 +1,7 @@
 """torch DataLoader: decode -> crop + resize -> flip -> normalise, worker processes, default collate.
 
-Its last argument is who decodes and resizes. pillow: crop and resize in one call (`resize(box=...)`). opencv: bilinear,
-not antialiased. The rest is in torch, on u8 until the last step.
+Its last argument is the library that decodes and resizes. pillow: crop and resize in one call (`resize(box=...)`). opencv: bilinear,
+not antialiased. The rest is in torch, on uint8 until the last step.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""torch: the verbs of headrace_verbs.py that its DataLoader has, in the process: its fastest for small elements."""
+"""torch: the verbs of headrace_verbs.py that its DataLoader has, without worker processes, its fastest for small elements."""
 
 import itertools
 import sys
@@ -21,7 +21,7 @@ from .verb_data import FEW, MANY, plus_noise, plus_one, sequences
 
 
 class Range(Dataset[Any]):
-    """What a function makes of 0, 1 and so on."""
+    """A function applied to 0, 1, and so on."""
 
     def __init__(self, function: Callable[[int], Any] = int, size: int = MANY) -> None:
         self.function, self.size = function, size

@@ -1,4 +1,4 @@
-"""What the contenders of verbs.py share: sizes, data and functions."""
+"""Shared by the contenders of verbs.py: sizes, data and functions."""
 
 from typing import Any
 
