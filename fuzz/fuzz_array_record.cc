@@ -1,5 +1,5 @@
-// Any bytes as the data of a chunk of Riegeli's, as such a chunk with its header, and as snappy's; hashes are
-// made to match.
+// Any bytes as the data of a Riegeli chunk, as a chunk with its header, and as snappy data; hashes are
+// recomputed to match.
 #include <vector>
 
 #include "fuzz/read_rows.h"

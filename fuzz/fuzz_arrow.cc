@@ -1,5 +1,5 @@
-// Any bytes as an Arrow file or stream: rows whose fields are as the schema says, or a reason. Once with
-// nulls as errors, once as zeros; then the last columns alone. Rows out of maps are those that are read.
+// Any bytes as an Arrow file or stream: rows whose fields match the schema, or an error. Once with nulls as
+// errors, once as zeros; then the last columns alone. Rows from maps equal those that are read.
 #include <cstdlib>
 
 #include "fuzz/read_rows.h"

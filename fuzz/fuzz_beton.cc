@@ -1,4 +1,4 @@
-// Any bytes as a .beton: fields are as the schema says, or there is a reason.
+// Any bytes as a .beton: fields match the schema, or there is an error.
 #include "fuzz/read_rows.h"
 #include "headrace/io/testing/memory_store.h"
 

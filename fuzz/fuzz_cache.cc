@@ -1,4 +1,4 @@
-// Any bytes as an element of a cache: tensors inside them, or a reason; packed again they are the same
+// Any bytes as an element of a cache: tensors inside them, or an error; packed again they are the same
 // tensors.
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Any bytes as a list of captions: images with captions each, none with a NUL or a line end, or a reason.
+// Any bytes as a list of captions: images each with captions, none with a NUL or a line end, or an error.
 #include <cstdlib>
 
 #include "headrace/formats/captions/lines.h"

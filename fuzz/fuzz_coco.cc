@@ -1,5 +1,5 @@
-// Any bytes as COCO's JSON with masks: fields are as the schema says, or there is a reason; the pieces in
-// which the bytes come change nothing.
+// Any bytes as COCO's JSON with masks: fields match the schema, or there is an error; splitting the bytes
+// into pieces changes nothing.
 #include "fuzz/read_rows.h"
 #include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/io/testing/memory_store.h"

@@ -1,5 +1,5 @@
-// Any bytes as a CSV file: the index of its rows does not depend on the pieces in which they come, and rows
-// are read or refused with a reason. The first byte chooses how.
+// Any bytes as a CSV file: the index of its rows does not depend on how the bytes are split into pieces, and
+// rows are read or refused with an error. The first byte selects the dialect.
 #include "fuzz/read_rows.h"
 #include "headrace/formats/csv/index.h"
 #include "headrace/formats/testing/put_rows.h"

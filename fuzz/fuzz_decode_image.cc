@@ -1,5 +1,5 @@
 // Any bytes, decoded in all colour modes into memory of exactly the measured size, and turned upright; and
-// pictures of the upright image, the whole and a corner, one and both.
+// pictures of the upright image: the whole, a corner, and both together.
 #include <cstdlib>
 #include <vector>
 
@@ -11,7 +11,7 @@ using headrace::Color;
 
 namespace {
 
-constexpr int64_t kMaxPixels = 1 << 22;  // larger images only make the fuzzer slow
+constexpr int64_t kMaxPixels = 1 << 22;  // larger images only slow the fuzzer down
 
 void decode(std::span<const std::byte> bytes, const headrace::ImageHeader& header, Color color) {
   if (!headrace::check_color(header, color).ok()) return;
@@ -29,7 +29,7 @@ class Sum final : public headrace::RowSink {
  public:
   explicit Sum(int64_t width) : width_(width) {}
   void take(int64_t y, const uint8_t* const* planes) override {
-    if (y == 0) sum_ = 0;  // once more from the first row on
+    if (y == 0) sum_ = 0;  // starts again at the first row
     for (int c = 0; c < 3; ++c)
       for (int64_t x = 0; x < width_; ++x) sum_ += static_cast<uint64_t>((y + 1) * (x + 2)) * planes[c][x];
   }

@@ -1,5 +1,4 @@
-// Any bytes as a tf.train.Example and a SequenceExample: tensors of the shapes that were measured, or an
-// error.
+// Any bytes as a tf.train.Example and a SequenceExample: tensors of the measured shapes, or an error.
 #include <cstdlib>
 #include <vector>
 

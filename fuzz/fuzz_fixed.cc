@@ -1,5 +1,5 @@
 // Any bytes as a file of records of some length, plain or deflated: each is read and has this length, or
-// there is a reason. The first bytes are the sizes.
+// there is an error. The first bytes are the sizes.
 #include "fuzz/read_rows.h"
 #include "headrace/io/testing/memory_store.h"
 

@@ -1,5 +1,5 @@
-// Any bytes as an HDF5 file, a collection of a global heap, and a filtered chunk: rows whose fields are as
-// the schema says, objects inside their collection, as many bytes as a chunk has, or a reason.
+// Any bytes as an HDF5 file, a collection of a global heap, and a filtered chunk: rows whose fields match the
+// schema, objects inside their collection, a chunk of the right size, or an error.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +35,7 @@ void read_heap(std::span<const std::byte> bytes) {
       if (object->offset > bytes.size() || object->length > bytes.size() - object->offset) std::abort();
 }
 
-// The first bytes choose the filters, the chunk's size and what was left out.
+// The first bytes select the filters, the chunk's size and the skipped filters.
 void read_chunk(std::span<const std::byte> bytes) {
   if (bytes.size() < 4) return;
   const auto at = [&](size_t i) { return std::to_integer<uint32_t>(bytes[i]); };

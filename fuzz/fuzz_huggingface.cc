@@ -1,5 +1,5 @@
-// Any bytes as the features of a data set of Hugging Face's: columns with names, which can be chosen by them,
-// or a reason.
+// Any bytes as the features of a Hugging Face data set: columns with names by which they can be selected, or
+// an error.
 #include <cstdlib>
 
 #include "headrace/formats/huggingface/features.h"

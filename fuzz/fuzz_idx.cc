@@ -1,5 +1,5 @@
 // Any bytes as an IDX file, plain or gzip, alone and as images with themselves as labels: rows whose fields
-// are as the schema says, or a reason.
+// match the schema, or an error.
 #include <cstdlib>
 
 #include "fuzz/read_rows.h"

@@ -1,4 +1,4 @@
-// Any bytes as an image header and as an EXIF block: an answer lies within the limits, or there is a reason.
+// Any bytes as an image header and as an EXIF block: a result within the limits, or an error.
 #include <cstdlib>
 
 #include "headrace/codecs/exif.h"

@@ -1,5 +1,6 @@
-// Our decoder of baseline JPEG beside libjpeg-turbo: where ours answers, the other gives the same bytes, and
-// a part of an image equals that part of the whole. The first eight bytes choose the part and the colours.
+// Our decoder of baseline JPEG compared with libjpeg-turbo: when ours succeeds, the other gives the same
+// bytes, and a part of an image equals that part of the whole. The first eight bytes select the part and the
+// colours.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -14,7 +15,7 @@ using Bytes = std::span<const std::byte>;
 
 namespace {
 
-constexpr int64_t kMaxPixels = 1 << 20;  // larger images only make the fuzzer slow
+constexpr int64_t kMaxPixels = 1 << 20;  // larger images only slow the fuzzer down
 constexpr size_t kChoices = 8;
 
 // A place below `most` and a length up to what is left, from two bytes.

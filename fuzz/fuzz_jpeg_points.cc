@@ -1,7 +1,7 @@
 // Pictures cut out of a JPEG with entropy points and without: the same where the points are the file's own,
-// all of them or the first ones; no crash where they are anything else; and a store that is asked for them
-// and told of more, as a data set's index is. The input begins with the file; from
-// its end come the pictures, then the points.
+// all of them or the first ones; no crash where they are anything else; and a store that is asked for points
+// and given more, as a data set's index is. The input begins with the file; from its end come the pictures,
+// then the points.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace headrace;
 
 namespace {
 
-constexpr int64_t kMaxPixels = 1 << 18;  // larger images only make the fuzzer slow
+constexpr int64_t kMaxPixels = 1 << 18;  // larger images only slow the fuzzer down
 constexpr int64_t kMaxSide = 96;         // of a picture
 constexpr size_t kMaxPictures = 3, kMaxPoints = 64;
 
@@ -36,7 +36,7 @@ class Pixels final : public RowSink {
   std::vector<uint8_t> bytes_;
 };
 
-// Has some points, and remembers what it is given to keep.
+// Has some points, and remembers those it is given to keep.
 class Store final : public PointStore {
  public:
   Store(EntropyPoints known, bool may_be_kept) : known_(std::move(known)), may_be_kept_(may_be_kept) {}
@@ -141,10 +141,10 @@ void check(const Input& input, const ImageHeader& header) {
   if (plain.done) check_equal(plain, make(input, header, on_the_way, nullptr));
   const auto bytes = std::as_bytes(std::span(input.file));
   const EntropyPoints all = jpeg::find_points(bytes, input.step, Scratch());
-  if (all.points.empty()) return;  // damaged behind the pictures, or not for our decoder
+  if (all.points.empty()) return;  // damaged after the pictures, or not supported by our decoder
   check_equal(plain, make(input, header, all, nullptr));
 
-  // Those known may end within a row.
+  // The known points may end within a row.
   EntropyPoints first = all, more = none;
   first.points.resize(static_cast<size_t>(input.share * static_cast<double>(all.points.size())));
   check_equal(plain, make(input, header, first, &more));

@@ -1,4 +1,4 @@
-// Any text as a map from path to label: one label a name, no name with a NUL.
+// Any text as a map from path to label: one label per name, no name with a NUL.
 #include <cstdlib>
 
 #include "headrace/formats/images/json_map.h"

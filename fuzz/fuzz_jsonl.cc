@@ -1,10 +1,10 @@
-// Any bytes as JSON lines: the index does not depend on the pieces in which they come, what nlohmann takes
-// for an object is taken for one here, and lines are read or refused with a reason.
+// Any bytes as JSON lines: the index does not depend on how the bytes are split into pieces, objects accepted
+// by nlohmann are accepted here, and lines are read or refused with an error.
 #include <nlohmann/json.hpp>
 
 #include "fuzz/read_rows.h"
 #include "headrace/core/text/utf8.h"
-#include "headrace/formats/jsonl/index.h"
+#include "headrace/formats/jsonl/chosen_fields.h"
 #include "headrace/formats/testing/put_rows.h"
 #include "headrace/io/testing/memory_store.h"
 
@@ -25,9 +25,9 @@ void compare_with_nlohmann(std::string_view line) {
   JsonReader reader(line);
   JsonSpan value;
   const bool is_taken = reader.begins_with('{') && reader.value(value) && reader.is_at_end();
-  // What it does not take and we do: other bytes than UTF-8, halves of surrogates, NaN and Infinity, numbers
-  // beyond all floats. What it takes and we do not: more than 128 levels, a NUL as the end, a mark at the
-  // head.
+  // Accepted here and refused by nlohmann: bytes other than UTF-8, halves of surrogates, NaN and Infinity,
+  // numbers beyond all floats. The reverse: more than 128 levels, a NUL as the end, a byte order mark at the
+  // beginning.
   const bool is_odd = line.find('\0') != std::string_view::npos || line.starts_with(kByteOrderMark);
   if (is_taken || is_odd || !nlohmann::json::accept(line)) return;
   const auto parsed = nlohmann::json::parse(line, nullptr, false);

@@ -1,4 +1,4 @@
-// Any bytes as a chunk of LitData, of leaves of every format; any bytes as its index.json.
+// Any bytes as a LitData chunk, with leaves of every format; any bytes as its index.json.
 #include "fuzz/read_rows.h"
 #include "headrace/formats/litdata/testing.h"
 #include "headrace/io/testing/memory_store.h"

@@ -1,6 +1,6 @@
-// Any bytes as an LMDB file, its values as bytes and as Caffe's Datum: records are read or refused with a
-// reason, and each lies in a block that has it. The numbers of pages are mended so that what is behind them
-// is reached; the first byte chooses whether. Any bytes as the kept index of such a file.
+// Any bytes as an LMDB file, its values as bytes and as Caffe's Datum: records are read or refused with an
+// error, and each is in the block that lists it. Page numbers are fixed so that the code after their check is
+// reached; the first byte selects whether. Any bytes as the stored index of such a file.
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kPage = 512;
 
-// Two metas, and pages that say who they are.
+// Two metas, and pages with their own page numbers.
 void mend(std::string& bytes) {
   const auto put = [&](size_t at, auto value) {
     if (at + sizeof value <= bytes.size()) std::memcpy(bytes.data() + at, &value, sizeof value);
@@ -29,7 +29,7 @@ void mend(std::string& bytes) {
   put(40, static_cast<uint32_t>(kPage));
 }
 
-// Records that lie in leaves, out of a map, of a file that may have changed since it was indexed.
+// Records that are in leaves, from a map, of a file that may have changed since it was indexed.
 void put_all(MemoryStore& store, std::string bytes, uint8_t change) {
   const auto source = open_source(store, "x", "lmdb");
   if (!source.ok()) return;

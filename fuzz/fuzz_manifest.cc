@@ -1,5 +1,5 @@
-// Any bytes as the manifest beside data, of one file and of a folder: they are read all the same, and their
-// samples are as many as without it. What can be read of it can be written, and reads back equal.
+// Any bytes as the manifest next to data, for one file and for a folder: the data is read all the same, with
+// the same number of samples as without it. Whatever can be read of it can be written, and reads back equal.
 #include <cstdlib>
 
 #include "headrace/formats/dataset/manifest.h"

@@ -1,4 +1,5 @@
-// Any bytes as an MDS shard, plain or packed, of columns of every encoding; any bytes as its index.json.
+// Any bytes as an MDS shard, plain or compressed, with columns of every encoding; any bytes as its
+// index.json.
 #include "fuzz/read_rows.h"
 #include "headrace/formats/mds/testing.h"
 #include "headrace/io/testing/memory_store.h"

@@ -1,5 +1,5 @@
-// Any bytes as an .npy file: a header whose array is all that follows it, or a reason; and its rows are those
-// of the whole array.
+// Any bytes as an .npy file: a header whose array is everything that follows it, or an error; and its rows
+// are those of the whole array.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

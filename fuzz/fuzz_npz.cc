@@ -1,4 +1,4 @@
-// Any bytes as an .npz file: rows whose fields are as the schema says, or a reason.
+// Any bytes as an .npz file: rows whose fields match the schema, or an error.
 #include <cstdlib>
 
 #include "fuzz/read_rows.h"

@@ -1,5 +1,5 @@
-// Any bytes as a Parquet file: rows whose fields are as the schema says, or a reason. With nulls as errors
-// and as zeros, each column for itself where not all of them are read, and with a condition on the first.
+// Any bytes as a Parquet file: rows whose fields match the schema, or an error. With nulls as errors and as
+// zeros, each column alone where not all of them can be read, and with a condition on the first.
 #include <cstdlib>
 
 #include "fuzz/read_rows.h"

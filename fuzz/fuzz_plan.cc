@@ -1,6 +1,6 @@
 // Any JSON as {"plan": …, "state": …}: a plan that can be read can be written and reads back equal; a small
-// one runs a little from the state, or says why not. The state's fingerprint is put right, so that what is
-// behind it is reached.
+// one runs a little from the state, or gives an error. The state's fingerprint is corrected, so that the code
+// after its check is reached.
 #include <cstdlib>
 
 #include "headrace/graph/plan/plan_json.h"
@@ -11,9 +11,9 @@ using namespace headrace;
 
 namespace {
 
-constexpr uint64_t kSmall = 10'000;  // elements; more may rightly take longer than a fuzzer waits
+constexpr uint64_t kSmall = 10'000;  // elements; more may legitimately exceed the fuzzer's timeout
 
-// Whether running a few elements looks at few: no read, pass or window is large.
+// Whether running a few elements is cheap: no read, pass or window is large.
 bool is_small(const Node& node) {
   if (const auto* read = std::get_if<Read>(&node.kind); read && read->source->size() > kSmall) return false;
   if (const auto* repeat = std::get_if<Repeat>(&node.kind); repeat && repeat->times - 1 > 3) return false;

@@ -1,6 +1,6 @@
-// PNG files with checksums that are right, made of what the fuzzer chooses: inflated as a whole and row by
-// row (where there is no memory for more) they are taken or refused alike, with the same pixels, and a part
-// equals that part of the whole.
+// PNG files with valid checksums, with fuzzed contents: inflated as a whole and row by row (where there is no
+// memory for more) they are accepted or refused alike, with the same pixels, and a part equals that part of
+// the whole.
 #include <fuzzer/FuzzedDataProvider.h>
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ std::string file_of(FuzzedDataProvider& in) {
   add_chunks(in, file);
   const bool rare_filter = in.ConsumeIntegralInRange(0, 30) == 0;
   std::string pixels = in.ConsumeRandomLengthString(8000);
-  if (in.ConsumeBool()) pixels.resize(8000, '\2');  // and then cut to the size that it should have
+  if (in.ConsumeBool()) pixels.resize(8000, '\2');  // and then resized to the size that it should have
   const auto header = read_image_header(std::as_bytes(std::span(file)));
   if (header.ok() && in.ConsumeIntegralInRange(0, 9) > 0) {
     const int samples[] = {1, 0, 3, 1, 2, 0, 4};

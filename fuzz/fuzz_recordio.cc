@@ -1,5 +1,5 @@
-// Any bytes as a RecordIO file, as they are and with a header of images: records lie one after the other and
-// inside the input, and those of the walk can be read.
+// Any bytes as a RecordIO file, as they are and with a header of images: records follow each other inside the
+// input, and those found by the walk can be read.
 #include <cstdlib>
 
 #include "headrace/formats/opening/open.h"

@@ -1,6 +1,6 @@
-// Any bytes as a sidecar, with its checksums mended so that the parser behind them is reached: sections lie
-// inside the input, and what is read can be written and reads back equal. The first byte chooses whether to
-// mend.
+// Any bytes as a sidecar, with checksums fixed so that the parser after them is reached: sections are inside
+// the input, and what is read can be written and reads back equal. The first byte selects whether checksums
+// are fixed.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -14,7 +14,7 @@ using headrace::HeapBuffer;
 
 namespace {
 
-// Offsets as sidecar.h gives them: header 56 bytes with its checksum at 16, table entries of 56 bytes.
+// Offsets as in sidecar.h: header 56 bytes with its checksum at 16, table entries of 56 bytes.
 void mend(std::byte* bytes, size_t size) {
   if (size < 56) return;
   std::memcpy(bytes, "HRSIDE\r\n\1\0\0\0", 12);

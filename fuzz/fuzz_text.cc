@@ -1,5 +1,5 @@
-// Any bytes as a text file, plain or deflated: of a plain one there are as many lines as line ends, and one
-// more where the last has none. Each is read, or refused with a reason.
+// Any bytes as a text file, plain or deflated: a plain one has as many lines as line ends, and one more where
+// the last has none. Each is read, or refused with an error.
 #include <algorithm>
 
 #include "fuzz/read_rows.h"

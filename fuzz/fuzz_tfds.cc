@@ -1,5 +1,5 @@
-// Any bytes as dataset_info.json, a split, features.json and a record of TensorFlow Datasets, each closed by
-// a NUL: ranges inside the files, fields as the schema says, or a reason.
+// Any bytes as dataset_info.json, a split, features.json and a record of TensorFlow Datasets, each terminated
+// by a NUL: ranges inside the files, fields that match the schema, or an error.
 #include <cstdlib>
 #include <string>
 

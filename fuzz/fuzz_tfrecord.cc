@@ -1,5 +1,5 @@
-// Any bytes as a TFRecord file, plain, gzip or zlib: records that lie in it in order, or a reason. What is
-// read of a record is its bytes or a reason, and the first bytes say what the whole file says.
+// Any bytes as a TFRecord file, plain, gzip or zlib: records inside it in order, or an error. Reading a
+// record gives its bytes or an error, and the first bytes are recognised as the whole file is.
 #include <cstdlib>
 
 #include "headrace/codecs/deflate/inflate.h"

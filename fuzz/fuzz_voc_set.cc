@@ -1,4 +1,4 @@
-// Any bytes as one of VOC's lists of images: names without blanks, line ends or NUL, or a reason.
+// Any bytes as one of VOC's lists of images: names without blanks, line ends or NUL, or an error.
 #include <cstdlib>
 
 #include "headrace/formats/images/voc.h"

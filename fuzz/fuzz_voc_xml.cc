@@ -1,4 +1,4 @@
-// Any bytes as a VOC annotation: objects with names and finite boxes, or a reason.
+// Any bytes as a VOC annotation: objects with names and finite boxes, or an error.
 #include <cmath>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
-// Any bytes as a tar, with the checksums of its headers mended where the first byte says so: samples lie in
-// order and inside it, each is read or refused, its fields lie inside it, too, and several that are put
-// together are what each is.
+// Any bytes as a tar, with the checksums of its headers fixed where the first byte selects it: samples are
+// inside it in order, each is read or refused, its fields are inside it, too, and several read together equal
+// those read one by one.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -31,8 +31,9 @@ void mend(std::byte* tar, size_t size) {
 }
 
 headrace::BufferPtr part(const headrace::Buffer& tar, uint64_t offset, uint64_t length) {
-  if (offset > tar.size() || length > tar.size() - offset) std::abort();  // wants bytes outside the file
-  const auto out = headrace::HeapBuffer::make(length);  // of its own, so that reading outside is seen
+  if (offset > tar.size() || length > tar.size() - offset) std::abort();  // bytes outside the file
+  const auto out =
+      headrace::HeapBuffer::make(length);  // a separate block, so that reads outside of it are detected
   if (length > 0) std::memcpy(out->mutable_data(), tar.data() + offset, length);
   return out;
 }
@@ -49,7 +50,7 @@ headrace::Result<headrace::FileIndex> walked(const headrace::Buffer& tar, bool m
   }
 }
 
-// Samples of a tar, all of its bytes in one buffer.
+// Samples of a tar, with all of its bytes in one buffer.
 class Whole final : public headrace::Block {
  public:
   Whole(const headrace::SampleFields& fields, headrace::BufferPtr tar,
@@ -78,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto index = walked(*tar, data[0] % 4 < 2);
   if (!index.ok()) return index.status().text().empty() ? std::abort(), 0 : 0;
   if (headrace::looks_deflated(tar->bytes()) && !headrace::is_tar_header(tar->bytes()))
-    return 0;  // samples lie in what it inflates to
+    return 0;  // samples are in its decompressed data
   if (!headrace::is_in_order(*index, tar->size())) std::abort();
   headrace::SampleFields wanted{{"__key__", "cls", "npy"}, data[0] % 8 < 4, data[0] % 16 < 8};
   if (!wanted.choose(headrace::unpack_first_members(index->extra)).ok()) return 0;

@@ -1,5 +1,5 @@
-// Any bytes as a store of one array: its metadata up to a NUL, then a chunk that lies under several keys.
-// Rows are as the schema says, or there is a reason.
+// Any bytes as a store of one array: its metadata up to a NUL, then a chunk that is stored under several
+// keys. Rows match the schema, or there is an error.
 #include <cstdlib>
 #include <string_view>
 
@@ -11,10 +11,10 @@ namespace {
 
 using namespace headrace;
 
-// Bytes of a block: rows that nobody wrote are cheap to ask for.
+// Bytes of a block: rows that were never written are cheap to request.
 uint64_t block_bytes(const Source& source) {
   uint64_t begin = 0, end = source.size();
-  while (begin < end) {  // the first row that lies in another
+  while (begin < end) {  // the first row that is in another block
     const uint64_t middle = begin + (end - begin) / 2;
     if (source.place(middle).block == 0)
       begin = middle + 1;

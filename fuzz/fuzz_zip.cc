@@ -1,4 +1,4 @@
-// Any bytes as a zip file: names in order, files whose parts are those of the whole, or a reason.
+// Any bytes as a zip file: names in order, files whose parts are those of the whole, or an error.
 #include "fuzz/read_archive.h"
 
 using namespace headrace;

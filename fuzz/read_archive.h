@@ -1,4 +1,4 @@
-// What targets of archives do with one: list it, and read each of its files whole and in part.
+// Shared by the archive targets: lists an archive, and reads each of its files whole and in part.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -18,7 +18,7 @@ inline void read_archive(const std::shared_ptr<const Archive>& archive) {
   if (listing.files.size() != names.size()) std::abort();
   uint64_t left = kMost;
   for (size_t i = 0; i < std::min(names.size(), kMostFiles); ++i) {
-    if (i > 0 && names[i - 1] >= names[i]) std::abort();  // not in order, or twice
+    if (i > 0 && names[i - 1] >= names[i]) std::abort();  // not in order, or duplicates
     const std::string path(names[i]);
     if (clean_path(path) != path) std::abort();
     const auto number = names.find(path);
@@ -33,7 +33,7 @@ inline void read_archive(const std::shared_ptr<const Archive>& archive) {
     std::vector<std::byte> whole(some), part(some / 3);
     const bool is_read = read_exactly(**file, 0, whole).ok();
     left -= some;
-    // A part is what it is of the whole; a member that is damaged may be refused in one of them.
+    // A part equals that part of the whole; a damaged member may be refused in one of them.
     if (is_read && read_exactly(**file, some / 2, part).ok() &&
         !std::equal(part.begin(), part.end(), whole.begin() + static_cast<ptrdiff_t>(some / 2)))
       std::abort();
@@ -45,7 +45,7 @@ inline void read_archive(const std::shared_ptr<const Archive>& archive) {
   for (size_t i = 0; i < root.folders.size(); ++i) (void)names.entries(root.folders[i]);
 }
 
-// A file of any bytes.
+// A file with the given bytes.
 class BytesFile final : public OpenFile {
  public:
   BytesFile(const uint8_t* data, size_t size) : data_(data, data + size) {}

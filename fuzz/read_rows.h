@@ -1,5 +1,5 @@
-// Reads rows of a source that any bytes were opened as: fields are as the schema says, or there is a reason.
-// And where a batch would have them put at once, those are the same.
+// Reads rows of a source opened from any bytes: fields match the schema, or there is an error. Where a batch
+// would put rows together at once, the result is the same.
 #pragma once
 #include <algorithm>
 #include <cstdlib>

@@ -104,14 +104,14 @@ def test_a_pipeline_runs_with_the_data_it_names(tmp_path):
     assert run(*bound).stdout != done.stdout
     assert f"fingerprint {ds.fingerprint()[:16]}" in run(*bound, verb="explain").stdout
     for bind, wrong in (
-        (bound[1:], "wants x: f32 (), name: str a row, got name: str"),
-        (bound[2:], "give it with bind={\"arrays\": {\"x\": …, \"name\": …}}, or --bind arrays/x=FILE --bind arrays/name=FILE"),
-        (bound[:-1], "the data in slot 'keys#2' is not bound; it wants f64 () a row; give it with bind={\"keys#2\": …}, or --bind keys#2=FILE"),
-        (["kes=keys.npy"], "no data in slot 'kes'; it wants 'arrays', 'keys', 'keys#2'"),
-        (["keys"], "--bind wants NAME=FILE, got 'keys'"),
-        (["keys=plan.json"], "wants an array as numpy.save() writes it (.npy), several (.npz), or lines of text (.txt)"),
+        (bound[1:], "expected x: float32 (), name: str per row, got name: str"),
+        (bound[2:], "pass bind={\"arrays\": {\"x\": …, \"name\": …}}, or --bind arrays/x=FILE --bind arrays/name=FILE"),
+        (bound[:-1], "the data in slot 'keys#2' is not bound; expected float64 () per row; pass bind={\"keys#2\": …}, or --bind keys#2=FILE"),
+        (["kes=keys.npy"], "no data slot 'kes'; its data slots are 'arrays', 'keys', 'keys#2'"),
+        (["keys"], "--bind: expected NAME=FILE, got 'keys'"),
+        (["keys=plan.json"], "expected a .npy file (numpy.save), an .npz file (numpy.savez) or lines of text (.txt)"),
         (["keys=none.npy"], "none.npy"),
-        ([*bound, "keys/x=keys.npy"], "wants NAME/FIELD=FILE for each column of several"),
+        ([*bound, "keys/x=keys.npy"], "expected NAME/FIELD=FILE for each of several columns"),
     ):  # fmt: skip
         refused = run(*bind)
         assert refused.returncode in {1, 2} and wrong in refused.stderr, refused.stderr
@@ -146,9 +146,11 @@ def test_columns_are_bound_by_name(tmp_path, save):
     ):
         refused = run(*bind, "keys=k.npy")
         assert refused.returncode == 1
-        assert "slot 't': wants qty: i64 (), price: f64 () a row, got" in refused.stderr, refused.stderr
+        assert "slot 't': expected qty: int64 (), price: float64 () per row, got" in refused.stderr, (
+            refused.stderr
+        )
     np.save(tmp_path / "b.npy", qty.reshape(5, 1))
-    assert "got price: f64 (), qty: i64 (1)" in run("t/price=a.npy", "t/qty=b.npy", "keys=k.npy").stderr
+    assert "got price: float64 (), qty: int64 (1)" in run("t/price=a.npy", "t/qty=b.npy", "keys=k.npy").stderr
     (tmp_path / "t.npz").write_bytes((tmp_path / "t.npz").read_bytes()[:-30])
     assert ".npz" in run("t=t.npz", "keys=k.npy").stderr
 
@@ -160,7 +162,7 @@ def test_explain_says_what_a_plan_wants(tmp_path):
     ds.map(lambda s: s, python=True).batch(2).save_plan(tmp_path / "plan.json")
     said = headrace("explain", "plan.json", "--bind", "keys=k.npy", cwd=tmp_path)
     assert said.returncode == 0, said.stderr
-    for words in ("read  slot t", "batch", "qty: i64 (), price: f64 (3) a row", "--bind t/qty=FILE --bind t/price=FILE",
+    for words in ("read  slot t", "batch", "qty: int64 (), price: float64 (3) per row", "--bind t/qty=FILE --bind t/price=FILE",
                   "--bind keys=FILE", "a Python function"):  # fmt: skip
         assert words in said.stdout
     slots = json.loads(headrace("explain", "plan.json", "--json", cwd=tmp_path).stdout)["slots"]
@@ -184,24 +186,29 @@ def test_inspect_says_what_it_is(photos):
 def test_a_plan_is_no_data(command, plan, tmp_path):
     done = headrace(command, plan)
     assert done.returncode != 0
-    assert f"wants data, got the saved pipeline '{plan}'; `headrace explain {plan}` shows it" in done.stderr
+    assert (
+        f"expected data, got the saved pipeline '{plan}'; `headrace explain {plan}` shows it" in done.stderr
+    )
     state = tmp_path / "state.json"
     headrace("run", plan, "--batches", "1", "--state", state)
-    assert "the state of an iteration; `headrace run --state` takes it" in headrace(command, state).stderr
+    assert (
+        "the saved state of an iteration; `headrace run --state` accepts it"
+        in headrace(command, state).stderr
+    )
 
 
 def test_options_are_spelled_as_they_are_typed(tmp_path):
     (tmp_path / "notes.xyz").write_bytes(b"\x01\x02\x03")
-    assert "; name one with --format: " in headrace("inspect", tmp_path / "notes.xyz").stderr
+    assert "; set --format to one of " in headrace("inspect", tmp_path / "notes.xyz").stderr
     told = headrace("convert", tmp_path / "notes.xyz", tmp_path / "x.tar").stderr
-    assert "; name one with --source-format: " in told
+    assert "; set --source-format to one of " in told
     small = ROOT / "tests/sources/data"
     told = headrace("convert", small / "rows.arrow", tmp_path / "x.xyz").stderr
-    assert "; name one with --format: " in told
+    assert "; set --format to one of " in told
     told = headrace("inspect", small / "maps.arrow", "--option", "columns=m").stderr
-    assert """wants a list of str, got "m"; --option columns='["m"]'""" in told
+    assert """expected a list of str, got "m"; --option columns='["m"]'""" in told
     told = headrace("inspect", small / "maps.arrow", "--option", 'columns=["m"]').stderr
-    assert """choose others with --option columns='["…"]': x""" in told
+    assert """select others with --option columns='["…"]': x""" in told
     with tarfile.open(tmp_path / "x.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("a.pickle"))
     told = headrace("inspect", tmp_path / "x.tar").stderr
@@ -224,9 +231,9 @@ def test_files_of_unknown_endings_are_counted(photos, tmp_path):
     for i in range(10):
         (root / "newt" / f"{i}.HEIC").touch()
     (root / "cat" / "README").touch()
-    left_out = "11 files: endings .heic (10), none (1); no image in the folder newt\n"
+    left_out = "11 files: extensions .heic (10), none (1); no image in the folder newt\n"
     assert f"  left out    {left_out}" in headrace("inspect", root).stdout
-    assert headrace("verify", root).stdout.endswith(f"left out, by their names: {left_out}")
+    assert headrace("verify", root).stdout.endswith(f"left out because of their names: {left_out}")
     counted = {"files": 11, "endings": {".heic": 10, "none": 1}, "folders": ["newt"]}
     assert json.loads(headrace("verify", root, "--json").stdout)["left_out"] == counted
     assert json.loads(headrace("inspect", root, "--json").stdout)["metadata"]["left_out"] == counted
@@ -235,7 +242,7 @@ def test_files_of_unknown_endings_are_counted(photos, tmp_path):
         path.unlink()
     refused = headrace("inspect", root)
     assert refused.returncode != 0
-    assert "endings .heic (10), none (1)" in refused.stderr
+    assert "extensions .heic (10), none (1)" in refused.stderr
 
 
 def test_inspect_in_json(photos):
@@ -286,7 +293,7 @@ def test_inspect_points_to_labels_beside_the_images(photos, tmp_path):
 def test_inspect_wonders_about_a_single_class(photos, tmp_path):
     (tmp_path / "photos").symlink_to(photos)
     assert hints(headrace("inspect", tmp_path)) == [
-        f'all images lie in one class; if the classes are folders below it, give "{tmp_path}/photos"'
+        f'all images are in one class; if the classes are folders below it, pass "{tmp_path}/photos"'
     ]
 
 
@@ -298,7 +305,7 @@ def test_inspect_knows_the_messages_of_caffe(photos, tmp_path):
         f'the values look like Caffe\'s Datum: hr.read_lmdb("{database}", values="datum")'
     ]
     assert hr.read_lmdb(database, values="datum")[3].keys() == {"image", "label"}
-    hint = "the values look like Caffe's Datum: {} values=datum reads what is in them"
+    hint = "the values look like Caffe's Datum: {} values=datum parses them"
     done = headrace("verify", database)
     assert done.returncode == 0 and f"hint: {hint.format('--option')}\n" in done.stdout
     told = json.loads(headrace("verify", database, "--json").stdout)
@@ -349,7 +356,7 @@ def test_verify_shows_the_first_rows_of_a_file_that_have_one_reason(tmp_path):
     options = ("--option", 'dtypes={"a": "i64"}')
     lines = headrace("verify", table, *options).stdout.split("\n\n")[0].splitlines()
     said = [
-        f"{table}, line {i + 2} at byte {4 + 4 * i + max(0, i - 10)}: column 'a' wants i64, got '{'xyz'[i % 3]}'"
+        f"{table}, line {i + 2} at byte {4 + 4 * i + max(0, i - 10)}: column 'a': expected int64, got '{'xyz'[i % 3]}'"
         for i in range(10)
     ]
     assert lines == [*said[:9], said[9] + " (and 20 more)"]
@@ -480,7 +487,7 @@ def test_run_says_how_many_broken_samples_it_skipped_or_replaced(plan, damaged, 
     for workers in (1, 3):
         lines = headrace("run", plan, "--epochs", 2, "--workers", workers).stdout.splitlines()
         assert len(lines) == 2
-        assert all(f"{samples} samples (3 broken ones {done})" in line for line in lines)
+        assert all(f"{samples} samples (3 broken samples {done})" in line for line in lines)
     told = json.loads(headrace("run", plan, "--json").stdout)
     assert (told["skipped"], told["replaced"]) == ((3, 0) if policy == "skip" else (0, 3))
 
@@ -536,8 +543,8 @@ def test_bench_and_explain_take_a_memory_budget(photos):
 
 def test_bench_and_view_replace_broken_samples_and_say_so(damaged, tmp_path):
     done = headrace("view", damaged, "--out", tmp_path / "v.png")
-    assert "3 samples in place of broken ones, in red frames" in done.stdout
-    assert (tmp_path / "v.html").read_text().count("in place of a broken one<") == 3
+    assert "3 broken samples replaced, in red frames" in done.stdout
+    assert (tmp_path / "v.html").read_text().count("replaces a broken sample<") == 3
     told = json.loads(headrace("view", damaged, "--out", tmp_path / "v.png", "--count", 30, "--json").stdout)
     assert (told["samples"], told["replaced"], told["skipped"]) == (30, 3, 0)
     assert "replaced" in headrace("bench", damaged, "--batches", 8).stdout
@@ -583,7 +590,7 @@ def test_index_says_what_it_made_and_where(photos, damaged, tmp_path, monkeypatc
     (tmp_path / "cache" / "headrace").chmod(0o777)
     refused = headrace("index", photos)
     assert refused.returncode == 1
-    assert "wants a folder that only this user may write to" in refused.stderr
+    assert "expected a folder that only this user may write to" in refused.stderr
 
 
 def test_index_says_where_the_records_of_containers_are_kept(tmp_path, monkeypatch):
@@ -641,8 +648,8 @@ def test_lists_and_version():
     assert "size" in headrace("ops", "random_resized_crop").stdout
     assert headrace("--version").stdout.startswith("headrace 0.")
     told = headrace("formats", "parquet").stdout
-    assert told.startswith("parquet\n  Tables in Parquet files") and "  nulls          str | dict = " in told
-    assert "parquet, as `headrace convert` writes it" in told and "rows_per_group" in told
+    assert told.startswith("parquet\n  Tables in Parquet files") and "  nulls          Literal[" in told
+    assert "parquet, as written by `headrace convert`" in told and "rows_per_group" in told
     assert "TFRecord" not in told and "where" not in headrace("formats", "image_folder").stdout
 
 
@@ -662,36 +669,36 @@ def test_no_line_of_our_own_stands_in_what_is_told(photos, damaged, tmp_path):
     ("arguments", "code", "words"),
     [
         ([], 2, ""),
-        (["inspct", "x"], 2, "there is no subcommand 'inspct', did you mean 'inspect'?"),
-        (["bench", ".", "--memory-budget", "much"], 2, "--memory-budget: wants a size such as"),
+        (["inspct", "x"], 2, "unknown subcommand 'inspct', did you mean 'inspect'?"),
+        (["bench", ".", "--memory-budget", "much"], 2, "--memory-budget: expected a size such as"),
         (["inspect"], 2, "PATH is required"),
         (["inspect", ".", "--format", "zip"], 2, "no format named 'zip'"),
         (["bench", ".", "--workers", "-1"], 2, "--workers"),
         (["bench", ".", "--io", "0"], 2, "--io"),
-        (["bench", ".", "--seconds", "0"], 2, "--seconds: wants more than 0, got 0 (see"),
-        (["bench", ".", "--seconds", "-1"], 2, "--seconds: wants more than 0, got -1 (see"),
-        (["bench", ".", "--seconds", "nan"], 2, "--seconds: wants more than 0, got nan (see"),
+        (["bench", ".", "--seconds", "0"], 2, "--seconds: must be more than 0, got 0 (see"),
+        (["bench", ".", "--seconds", "-1"], 2, "--seconds: must be more than 0, got -1 (see"),
+        (["bench", ".", "--seconds", "nan"], 2, "--seconds: must be more than 0, got nan (see"),
         (["ops", "resizee"], 2, "did you mean 'resize'"),
         (["formats", "parqet"], 2, "no format named 'parqet', did you mean 'parquet'?"),
         (["inspect", ".", "--format", "parqet"], 2, "did you mean 'parquet'?"),
         (
             ["convert", "a", "b.csv", "--shard-size", "5"],
             2,
-            "5 is 5 bytes, which makes a file of nearly every",
+            "5 means 5 bytes, about one file per sample",
         ),
         (["run", "x.json", "--json", "--epochs", "many"], 2, "--epochs"),
-        (["inspect", ".", "--option", "root"], 2, "--option wants name=value"),
-        (["view", ".", "--out", "sheet.jpg"], 2, "wants a name that ends in .png"),
+        (["inspect", ".", "--option", "root"], 2, "--option: expected NAME=VALUE"),
+        (["view", ".", "--out", "sheet.jpg"], 2, "expected a name that ends in .png"),
         (["verify", "nowhere"], 1, "nowhere"),
         (["index", "nowhere"], 1, "nowhere"),
         (["index", "nowhere", "--step", "8193"], 2, "--step: Value 8193 not in range 0 to 8192"),
         (
             ["convert", "a.tar", "b.tar", "--shufle", "1"],
             2,
-            "no option '--shufle', did you mean '--shuffle'?",
+            "unknown option '--shufle', did you mean '--shuffle'?",
         ),
-        (["explain", "a.tar", "--batch=3"], 2, "no option '--batch', did you mean '--batch-size'?"),
-        (["inspect", "."], 1, "wants data of a known format"),
+        (["explain", "a.tar", "--batch=3"], 2, "unknown option '--batch', did you mean '--batch-size'?"),
+        (["inspect", "."], 1, "expected data of a known format"),
         (["view", "nowhere"], 1, "nowhere"),
         (["bench", "nowhere"], 1, "nowhere"),
         (["explain", "nowhere"], 1, "nowhere"),
@@ -733,7 +740,7 @@ def test_an_endless_pipeline_wants_an_end(plan):
 def test_every_help_tells_the_exit_codes(command):
     done = headrace(*command.split(), "--help")
     assert done.returncode == 0
-    for words in ("exit codes:", "0 all is well", "1 the data, the run or a file", "2 the arguments"):
+    for words in ("exit codes:", "0 success", "1 the data, the run or a file", "2 the arguments"):
         assert words in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""The model's trees as calls of the real package: the one place that knows its names.
+"""Translates the model's trees to calls of the real package; only this file uses its names.
 
 A sample of the package is {"index", "child", "carried", "also"}; an element is compared as a tuple of those, a batch as a list of such.
 Random draws are not compared here: the keys' own vectors are, in test_model.py.
@@ -39,7 +39,7 @@ from .stream import scanned
 
 
 def build(hr, node: Node, read=None):
-    """The dataset of the package that this tree means; `read` makes the one of a size."""
+    """The package's dataset for this tree; `read` makes a source of a given size."""
     match node:
         case Read():
             return read(node.size) if read else hr.range(node.size).map(_start, python=True)
@@ -132,7 +132,7 @@ def _start(x):
 
 
 class _Counter:
-    """An iterable whose iterators can say where they stand."""
+    """An iterable whose iterators report their position."""
 
     def __init__(self, size: int):
         self.size = size
@@ -167,7 +167,7 @@ def _scan(state, sample):
 
 
 def _sequence(sample):
-    """Tokens that say whose they are."""
+    """Tokens that identify their sample."""
     return {name: np.full(1 + int(sample["index"]) % 4, value) for name, value in sample.items()}
 
 
@@ -175,7 +175,9 @@ def _tokens(row):
     """A packed row without its padding, checked."""
     segments, positions = row["index_segment_ids"], row["index_positions"]
     held = segments > 0
-    filled = not held.any() or (row["index"][~held] == -1).all()  # all of it in the graph's own try
+    filled = (
+        not held.any() or (row["index"][~held] == -1).all()
+    )  # all of it when the function is tried on a sample
     assert filled and (positions[~held] == 0).all()
     for segment in range(1, segments.max() + 1):
         assert positions[segments == segment].tolist() == list(range((segments == segment).sum()))
@@ -191,7 +193,7 @@ def _zipped(pair):
 def _children(sample, modulus):
     count = int(sample["index"]) % modulus
     child = (np.int64(sample["child"]) << 16) + np.arange(1, count + 1)
-    return {**sample, "child": child & 0xFFFFFFFF}  # 32 bits, as ids have
+    return {**sample, "child": child & 0xFFFFFFFF}  # 32 bits, as in ids
 
 
 def _fail_on(sample, bad):
@@ -216,7 +218,7 @@ def expected(element):
 
 
 def loader(dataset):
-    """What iterates: each iter() is its next epoch; it loads states, its iterators give them."""
+    """An iterable of epochs: each iter() is the next epoch; it loads states, its iterators return them."""
     return dataset.numpy()
 
 

@@ -39,7 +39,7 @@ from .nodes import (
     varies,
 )
 
-LONGEST = 60  # of an exact length, so that tests stay quick
+LONGEST = 60  # maximum exact length, so that tests are fast
 
 
 def random_chain(rng, borders: bool = True, errors: bool = True, verbs: int | None = None) -> Node:
@@ -184,9 +184,9 @@ def random_stop(rng, node: Node, other: Node) -> str:
 
 
 def insert_shard(rng, root: Node, even: str = "wrap", numbered: bool = False) -> Node:
-    """The chain with shard(0, 1) at a random place where one may stand.
+    """The chain with shard(0, 1) at a random permitted place.
 
-    Not below a batch that has numbers beside it: on another world there are not as many batches.
+    Not below batches with a side input of numbers: another world has another number of batches.
     """
     numbered = numbered or isinstance(root, (Sample, SortBy))
     ends = isinstance(root, (Read, Generate, *UNIONS)) or isinstance(root, GATHERING) and numbered

@@ -1,7 +1,7 @@
 """Indexed trees on one rank: counts, elements and how much of the epoch is consumed, by arithmetic.
 
-`start` is a number of samples (batches, when the shard stands above a batch) consumed over all ranks before the
-loader began: the resumed base. Above the shard only batch and repeat know a start other than 0; see `world_bound`.
+`start` is a number of samples (batches, if the shard is above a batch) consumed over all ranks before the loader
+began: the resumed base. Above the shard only batch and repeat support a start other than 0; see `world_bound`.
 REQUIRES everywhere: nodes of a planned tree on the way from the root to its shard.
 """
 
@@ -30,7 +30,7 @@ from .sampling import draw, weighted_order
 
 
 def world_bound(root: Node) -> bool:
-    """A verb above the shard counts this rank's batches, so another world gives another epoch."""
+    """Whether a verb above the shard counts this rank's batches, so that another world gives another epoch."""
     return any(
         isinstance(n, (Take, Skip, Window, Sample, SortBy)) or isinstance(n, Shuffle) and not n.window
         for n in above_shard(root)
@@ -48,7 +48,7 @@ def unit(nodes: list[Node]) -> int:
 
 
 def total(node: Node):
-    """What one epoch of this node consumes over all ranks."""
+    """The number consumed by one epoch of this node over all ranks."""
     match node:
         case Shard():
             return length(node.input)
@@ -59,13 +59,13 @@ def total(node: Node):
 
 
 def passes(node: Repeat, start: int) -> tuple[int, int]:
-    """The pass in which `start` lies, and how far in it."""
+    """The pass that contains `start`, and the position in it."""
     below = total(node.input)
     return (0, start) if below in (0, ENDLESS) else divmod(start, below)
 
 
 def count(node: Node, start: int = 0):
-    """Elements this rank has still to deliver."""
+    """Elements that this rank still has to deliver."""
     match node:
         case Shard():
             return dealt(node, length(node.input), start)
@@ -85,7 +85,7 @@ def count(node: Node, start: int = 0):
 
 
 def element(node: Node, position: int, epoch: int, start: int = 0):
-    """The element this rank delivers after `position` others."""
+    """The element that this rank delivers after `position` others."""
     match node:
         case Shard():
             g = start + position * node.world + node.rank
@@ -120,7 +120,7 @@ def element(node: Node, position: int, epoch: int, start: int = 0):
 
 
 def consumed(node: Node, delivered: int, start: int = 0) -> int:
-    """Consumed over all ranks when each has delivered so many since `start`. A rank that is done has consumed all."""
+    """The number consumed over all ranks when each has delivered `delivered` since `start`. A rank that is done has consumed all."""
     if delivered == count(node, start):
         return total(node)
     match node:

@@ -1,4 +1,4 @@
-"""Trees with random access: `at` says which element stands at a position of an epoch. Pure; no state anywhere."""
+"""Trees with random access: `at` gives the element at a position of an epoch. Pure, without state."""
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -37,12 +37,12 @@ FAILURES_IN_A_ROW = 100
 
 @dataclass(frozen=True)
 class Element:
-    id: SampleId  # what it is
-    key: SampleId  # what its draws are made from: the same, but for a replaced sample
+    id: SampleId  # its identity
+    key: SampleId  # determines its random draws: the same, except for a replaced sample
     value: tuple[int, ...]  # the index, then what each operator drew and each unbatch added
     valid: bool = True  # False: added by even="pad"
-    carried: int = 0  # what a scan made of it
-    also: int = 0  # what was zipped to it, in one number
+    carried: int = 0  # output of a scan
+    also: int = 0  # the zipped element, as one number
     emitted: int = field(default=0, compare=False)  # children delivered before states were merged
 
 
@@ -50,7 +50,7 @@ class Element:
 
 
 def epoch_of_pass(epoch: int, times: int, number: int) -> int:
-    """The epoch that reaches what stands below a repeat."""
+    """The epoch below a repeat."""
     return ((epoch << 32 if times == 0 else epoch * times) + number) & MASK64
 
 
@@ -72,7 +72,7 @@ def blocks_of_epoch(node: Shuffle, epoch: int) -> list[int]:
 
 
 def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId | None = None):
-    """The element at a global position. `key` draws in place of the element's own id: a replaced slot's."""
+    """The element at a global position. `key` replaces the element's own id in random draws: the id of a replaced sample's place."""
     match node:
         case Read():
             id = SampleId(position, epoch, node.ordinal, occurrence)
@@ -135,9 +135,9 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
 
 @lru_cache(maxsize=4096)
 def turns(lengths: tuple[int, ...], cycle: int, block: int) -> list[tuple[int, int]]:
-    """Which input gives which of its elements, one entry an element: tf.data's interleave.
+    """The input and its element for each position: tf.data's interleave.
 
-    An input that has nothing when it is asked loses its turn, and the next input stands there from the next round on.
+    An input that has no element in its turn loses the turn, and the next input takes its slot from the next round on.
     """
     slots: list[list[int] | None] = [None] * min(cycle, len(lengths))
     order, coming, at_slot = [], 0, 0
@@ -156,7 +156,7 @@ def turns(lengths: tuple[int, ...], cycle: int, block: int) -> list[tuple[int, i
 
 
 def zipped(first: Element, other: Element) -> Element:
-    """The first one, and in one number who both are that were zipped."""
+    """The first element, with the identities of both as one number."""
     mixed = first.also * 31 + other.id.index * 17 + other.id.child * 7 + other.also * 3 + 1
     return replace(first, also=mixed & 0x3FFFFFFF, value=(*first.value, *other.value))
 
@@ -172,7 +172,7 @@ def sorted_order(node: SortBy) -> list[int]:
 
 
 def good_at(node: OnError, position: int, epoch: int, occurrence: int, key: SampleId | None):
-    """The element, or the next good one of the order below, cyclic in the epoch, drawn with the slot's own key."""
+    """The element, or the next good one of the order below, cyclic in the epoch, with the draws of its place."""
     wanted = at(node.input, position, epoch, occurrence, key)
     if wanted.id.index not in node.bad:
         return wanted
@@ -188,7 +188,7 @@ def good_at(node: OnError, position: int, epoch: int, occurrence: int, key: Samp
 
 
 def invalid(element):
-    """What even="pad" adds: the same element, marked."""
+    """An element added by even="pad": the same element, marked."""
     if isinstance(element, tuple):
         return tuple(invalid(e) for e in element)
     return replace(element, valid=False)

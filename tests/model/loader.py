@@ -24,7 +24,7 @@ from .stream import make_stage
 
 
 class Loader:
-    """Each iter() is the next epoch; the first after load_state_dict goes on there."""
+    """Each iter() is the next epoch; the first after load_state_dict continues there."""
 
     def __init__(self, root: Node):
         self.root = plan(root)
@@ -33,7 +33,7 @@ class Loader:
     def __iter__(self):
         kind = IndexedRun if is_indexed(self.root) else StreamRun
         self.run = kind(self.root, self.upcoming)
-        if self.run.resumed and self.run.nothing_left():  # nothing left for this rank: as good as finished
+        if self.run.resumed and self.run.nothing_left():  # nothing left for this rank: the same as finished
             self.run = kind(
                 self.root, {"fingerprint": self.upcoming["fingerprint"], "epoch": self.run.epoch + 1}
             )
@@ -79,7 +79,7 @@ class Run:
             return state | {"epoch": self.epoch + 1}
         if (
             self.delivered == 0 and not self.resumed
-        ):  # the beginning of an epoch is that of all ranks and worlds
+        ):  # the beginning of an epoch is the same for all ranks and worlds
             return state
         return state | self.place()
 
@@ -115,7 +115,7 @@ class IndexedRun(Run):
 
 
 def below(shard: Shard) -> list[Node]:
-    """What the shard's elements are made of, along the first inputs."""
+    """The nodes below the shard, along the first inputs."""
     path = [shard]
     while hasattr(path[-1], "input"):
         path.append(path[-1].input)
@@ -129,14 +129,14 @@ class StreamRun(Run):
         self.delivered, self.round = state.get("delivered", 0), state.get("round", 0)
         self.first_round = state.get(
             "first_round"
-        )  # where it ended: what merge_states needs of a rank that wraps
+        )  # where it ended: needed by merge_states for a rank that wraps
         self.stage = make_stage(self.root, self.epoch, self.round, state.get("cursor"))
         self.since_wrap = 1 if state.get("cursor") else 0  # a resumed round has delivered something
         self.ended = False
         self.bound = deal.world_bound(self.root)
         above = deal.above_shard(self.root)
         uneven_passes = any(isinstance(n, Repeat) for n in above) and length(self.shard.input) is None
-        self.own = uneven_passes or any(is_border(n) for n in above)  # where ranks stand differs
+        self.own = uneven_passes or any(is_border(n) for n in above)  # positions of ranks differ
 
     def finished(self) -> bool:
         return self.ended if self.shard.steps is None else self.delivered >= self.shard.steps
@@ -182,7 +182,7 @@ def merge_states(root: Node, states: list[dict]) -> dict:
     """One state for any world from those of all ranks, taken after the same number of steps."""
     root = plan(root)
     if all(s == states[0] and "rank" not in s and "world" not in s for s in states):
-        return states[0]  # fits every world as it is: the beginning of an epoch, or what all ranks share
+        return states[0]  # fits every world: the beginning of an epoch, or outputs that all ranks share
     world = states[0].get("world")
     ranks = sorted(s.get("rank", -1) for s in states)
     if ranks != list(range(world or 0)) or len({s["delivered"] for s in states}) > 1:
@@ -192,7 +192,7 @@ def merge_states(root: Node, states: list[dict]) -> dict:
     above = deal.above_shard(root)
     if any(isinstance(n, Repeat) for n in above):
         raise ModelError("merge_states: the passes of a repeat above the shard differ from rank to rank")
-    if not any(is_border(n) for n in above):  # the shared outputs have ended on all: all begin to wrap
+    if not any(is_border(n) for n in above):  # the shared outputs have ended on all ranks: all begin to wrap
         if deal.world_bound(root):
             raise ModelError("merge_states: take and skip above a batch count this rank's batches")
         return merged | {"round": 1}
@@ -205,7 +205,7 @@ def merge_states(root: Node, states: list[dict]) -> dict:
 
 
 def _merge_deals(root: Node, states: list[dict]) -> dict:
-    """The union of what the ranks consumed; an input with children left stays, with how many were delivered."""
+    """The union of inputs that the ranks consumed; an input with children left is kept, with the number delivered."""
     consumed, partial = set(), {}
     for state in states:
         deal_stage, emitted = _last_input(root, state)
@@ -222,7 +222,7 @@ def _merge_deals(root: Node, states: list[dict]) -> dict:
 
 
 def _last_input(root: Node, state: dict):
-    """The deal where this rank stands, after the input whose children are not all delivered, and their number."""
+    """This rank's assignment stage, after the input with children left to deliver, and the number delivered."""
     node, cursor = _for_rank(root, state), state["first_round"] if state.get("round") else state["cursor"]
     while not isinstance(node, (Shard, Unbatch)):
         node, cursor = node.input, cursor["input"]

@@ -1,4 +1,4 @@
-"""Turns of several sources in given shares, and mixtures of them, as core/random/fair_turns.h and core/random/mixture.h lay them out."""
+"""Turns of several sources in given shares, and mixtures of them, as defined in core/random/fair_turns.h and core/random/mixture.h."""
 
 import math
 from functools import lru_cache
@@ -9,7 +9,7 @@ MOST_SHARES = 65521
 
 
 def shares_of(weights) -> list[int] | None:
-    """Whole shares in the proportions of the weights: the smallest that are exact, else the nearest of 65521."""
+    """Integer shares in the proportions of the weights: the smallest exact ones, otherwise the nearest of 65521."""
     total = 0.0
     for weight in weights:
         total += weight
@@ -59,7 +59,7 @@ class FairTurns:
         return self.drawn[ordinal]
 
     def window(self, source: int, turn: int) -> tuple[int, int]:
-        """The positions where a turn may stand, without its end."""
+        """The permitted positions of a turn, without the end."""
         n = self.shares[source]
         return turn * self.period // n, -(-(turn + 1) * self.period // n)
 
@@ -69,7 +69,7 @@ class FairTurns:
         return (release << 16) + (word * (deadline - release << 16) >> 32)
 
     def draw(self, variant: int) -> list[int]:
-        """The sources of a cycle. A turn may be drawn if after it all others can still keep their deadlines."""
+        """The sources of a cycle. A turn may be drawn if all others can still meet their deadlines after it."""
         counts, out = [0] * len(self.shares), []
         for t in range(self.period):
             allowed = [
@@ -84,7 +84,7 @@ class FairTurns:
         return out
 
     def can_wait(self, counts: list[int], source: int, t: int, end: int) -> bool:
-        """Whether the others' turns that end by `end` fit after this source has taken position t."""
+        """Whether the turns of others that end by `end` fit after this source has taken position t."""
         due = sum(
             max(0, end * n // self.period - counts[i]) for i, n in enumerate(self.shares) if i != source
         )
@@ -96,7 +96,7 @@ class FairTurns:
 
 
 class Mixture:
-    """Turn after turn, for as long as it is asked: what has ended is left out when it is said so."""
+    """An endless sequence of turns; sources that have ended are left out when reported."""
 
     def __init__(self, schedule, seed: int):
         self.schedule, self.seed = schedule, seed
@@ -140,7 +140,7 @@ def turns_of(weights: tuple[float, ...], seed: int, piece: int) -> FairTurns:
 
 
 class Turns:
-    """Who gives the next element, told by those who know when a source has no more: of a mix or of choices."""
+    """The source of the next element, of a mix or of choices; callers report when a source has ended."""
 
     def __init__(self, sources: int, stop: str, mixture: Mixture | None = None, choices=None):
         self.stop, self.mixture, self.choices = stop, mixture, choices
@@ -164,7 +164,7 @@ class Turns:
         self.position += 1
 
     def end(self, source: int) -> bool:
-        """The source has no more; whether it begins again."""
+        """Reports that a source has ended; returns whether it begins again."""
         if self.stop == "first_exhausted":
             self.over = True
         elif self.stop == "all_exhausted":

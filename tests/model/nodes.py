@@ -1,4 +1,4 @@
-"""The verbs: a dataset is an immutable tree of these. Lengths, ordinals, and where a shard really stands."""
+"""The verbs: a dataset is an immutable tree of these. Lengths, ordinals, and where a shard acts."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ ENDLESS = math.inf  # a length; an unknown one is None
 
 
 class ModelError(Exception):
-    """What the real package refuses, too."""
+    """An error that the real package raises, too."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Generate:
-    """The same samples as a read's, one after the other: from_generator, which can say where it stands or not."""
+    """The same samples as a read's, one after the other: from_generator, which may report its position or not."""
 
     size: int
     resumable: bool = False
@@ -84,8 +84,8 @@ class Unbatch:
 class Shuffle:
     input: "Node"
     seed: int
-    window: int = 0  # 0: all of it, by permutation
-    blocks: int = 0  # other than 0: what lies together, then the elements of so many
+    window: int = 0  # 0: all elements, by permutation
+    blocks: int = 0  # other than 0: shuffles blocks, then the elements of every n blocks
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Shard:
 @dataclass(frozen=True)
 class Repeat:
     input: "Node"
-    times: int = 0  # 0: for ever
+    times: int = 0  # 0: forever
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Interleave:
 
 @dataclass(frozen=True)
 class Zip:
-    """Elements side by side: the first one, which remembers the other."""
+    """Joined elements: the first one, which records the other."""
 
     input: "Node"
     other: "Node"
@@ -185,7 +185,7 @@ class Batch:
     input: "Node"
     size: int
     drop_last: bool = False
-    padded: bool = False  # fields are scalars here, so it means the same
+    padded: bool = False  # fields are scalars here, so it makes no difference
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class GroupBy:
     modulus: int
     boundaries: tuple[int, ...] | None
     sizes: tuple[int, ...]  # one for each bucket, or one for all
-    token_budget: int = 0  # in place of sizes
+    token_budget: int = 0  # instead of sizes
     drop_last: bool = False
 
 
@@ -208,7 +208,7 @@ class Pack:
     length: int
     strategy: str  # "first_fit", "best_fit" or "concat_and_split"
     bins: int = 1
-    most: int = 0  # sequences of a row; 0: any number
+    most: int = 0  # maximum sequences in a row; 0: no limit
     drop_last: bool = False
 
 
@@ -227,11 +227,11 @@ Node = (
 )  # fmt: skip
 INPUTS = ("input", "other", "third")
 UNIONS = (Concatenate, Interleave, Zip, Mix, Choose)
-GATHERING = (Batch, Window, GroupBy, Pack)  # whose elements are tuples of samples
+GATHERING = (Batch, Window, GroupBy, Pack)  # their elements are tuples of samples
 
 
 def lots(node: "Node") -> list[int] | None:
-    """How many elements lie together, one lot after the other; None where verbs moved or joined them."""
+    """The number of elements in each lot, in order; None if verbs moved or joined them."""
     match node:
         case Read():
             return [node.size] if node.size else []
@@ -254,7 +254,7 @@ def lots(node: "Node") -> list[int] | None:
 
 
 def is_border(node: Node) -> bool:
-    """What follows this node is a stream."""
+    """Whether later nodes are streams."""
     return (
         isinstance(node, (Generate, Filter, TakeWhile, Unique, Scan, Unbatch, GroupBy, Pack))
         or isinstance(node, Shuffle)
@@ -274,7 +274,7 @@ def is_indexed(node: Node) -> bool:
 
 
 def spine(root: Node) -> list[Node]:
-    """From the root down to the first source or union of datasets: where a shard may stand."""
+    """From the root down to the first source or union of datasets: the permitted places of a shard."""
     path = [root]
     while not isinstance(path[-1], (Read, Generate, *UNIONS)):
         path.append(path[-1].input)
@@ -282,7 +282,7 @@ def spine(root: Node) -> list[Node]:
 
 
 def dealt(shard: Shard, total, base: int = 0):
-    """Elements of this rank when `base` of `total` are consumed."""
+    """Remaining elements of this rank when `base` of `total` are consumed."""
     if total is None or total == ENDLESS:
         return total
     rest = total - min(total, base)
@@ -291,7 +291,7 @@ def dealt(shard: Shard, total, base: int = 0):
 
 @lru_cache(maxsize=65536)
 def length(node: Node):
-    """Elements of one epoch on this rank: an int, ENDLESS, or None when it cannot be known."""
+    """Elements of one epoch on this rank: an int, ENDLESS, or None when unknown."""
     match node:
         case Read():
             return node.size
@@ -342,7 +342,7 @@ def length(node: Node):
 
 
 def windows(node: Window, rows: int) -> int:
-    """Those that have a row, or with drop_last all of them."""
+    """Windows with at least one row, or with drop_last all rows."""
     first_of_last = rows - (node.size - 1) * node.stride if node.drop_last else rows
     return max(0, -(-first_of_last // node.shift))
 
@@ -355,7 +355,7 @@ def turns(node: Mix | Choose) -> Turns:
 
 @lru_cache(maxsize=4096)
 def dealing(node: Mix | Choose, sizes: tuple) -> list[tuple[int, int]]:
-    """(input, its how many-th element) at every position; an input that began again counts on."""
+    """(input, index in it) at every position; an input that began again continues to count."""
     if node.stop == "cycle" and 0 in sizes and (isinstance(node, Mix) or set(node.choices) & empty_of(sizes)):
         raise ModelError("a dataset is empty and cannot begin again")
     dealer, counts, passes, out = turns(node), [0, 0], [0, 0], []
@@ -383,9 +383,9 @@ def with_inputs(node: Node, change) -> Node:
 
 
 def number(root: Node) -> Node:
-    """Give reads and operators their ordinals: depth first, inputs before the node, in dataflow order.
+    """Number reads and operators: depth first, inputs before the node, in dataflow order.
 
-    A map or a filter is one operator here; in the package each call that it traces to takes an ordinal.
+    A map or a filter is one operator here; in the package each traced call takes an ordinal.
     """
     counts = {"read": 0, "operator": 0}
 
@@ -411,12 +411,12 @@ def is_batched(node: Node) -> bool:
 
 
 def varies(node: Node) -> bool:
-    """Whether every epoch has another order."""
+    """Whether the order differs between epochs."""
     return isinstance(node, (Shuffle, Sample)) or any(varies(i) for i in inputs(node))
 
 
 def check_numbers(node: Node) -> None:
-    """Of a planned tree, where a shard has risen above what it deals."""
+    """For a planned tree, in which a shard was moved up to where it acts."""
     for i in inputs(node):
         check_numbers(i)
     if not isinstance(node, (Sample, SortBy)):
@@ -432,7 +432,7 @@ def check_numbers(node: Node) -> None:
 
 
 def check(node: Node) -> None:
-    """Refuse what has no meaning."""
+    """Reject invalid trees."""
     for i in inputs(node):
         check(i)
     batched = [is_batched(i) for i in inputs(node)]
@@ -455,10 +455,10 @@ def check(node: Node) -> None:
 
 
 def plan(root: Node) -> Node:
-    """The tree as it means: numbered, checked, on_error over samples, and exactly one shard, where it deals.
+    """The planned tree: numbered, checked, on_error over samples, and exactly one shard, where it acts.
 
-    A shard rises through everything but a batch, window or border: it is the last of the index verbs of its segment.
-    No shard at all is rank 0 of 1 above the read, or above the topmost union.
+    A shard moves up through everything except a batch, window or border: it is the last of the index verbs of its segment.
+    No shard is the same as rank 0 of 1 above the read, or above the topmost union.
     """
     root = _sink_on_error(number(root))
     check(root)
@@ -499,7 +499,7 @@ def find_shard(root: Node) -> Shard:
 
 
 def to_json(node: Node) -> dict:
-    """{"verb": "take", "count": 3, "input": {...}}; the words are those of a saved plan."""
+    """{"verb": "take", "count": 3, "input": {...}}; the keys are those of a saved plan."""
     words = {OnError: "on_error", Generate: "from_generator", TakeWhile: "take_while", SortBy: "sort_by"}
     verb = words.get(type(node), type(node).__name__.lower())
     if isinstance(node, GroupBy):
@@ -519,7 +519,7 @@ def to_json(node: Node) -> dict:
 
 
 def fingerprint(root: Node) -> str:
-    """What a state must agree with: the tree without rank and world."""
+    """What a state must match: the tree without rank and world."""
 
     def strip(value):
         if isinstance(value, dict):

@@ -1,5 +1,5 @@
-"""The orders of a shuffled epoch: the keyed permutation of [0, n), as headrace/core/random/permutation.h lays it out, and that of blocks, as
-headrace/run/order/block_shuffle.cc does.
+"""The orders of a shuffled epoch: the keyed permutation of [0, n), as defined in headrace/core/random/permutation.h, and
+the shuffle of blocks, as defined in headrace/run/order/block_shuffle.cc.
 """
 
 from functools import lru_cache
@@ -41,16 +41,16 @@ class Permutation:
 
 @lru_cache(maxsize=4096)
 def permutation(seed: int, epoch: int, n: int) -> Permutation:
-    """The same, remembered."""
+    """The same, cached."""
     return Permutation(seed, epoch, n)
 
 
 def shuffled_blocks(seed: int, epoch: int, sizes: list[int], blocks: int) -> list[int]:
-    """Where the elements come from, of which `sizes` lie together, when every so many blocks are mixed."""
+    """The order of elements stored in blocks of `sizes`, when the elements of every `blocks` blocks are mixed."""
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]
     places = [permutation(seed, epoch, len(sizes))(i) for i in range(len(sizes))]
     out: list[int] = []
-    if len(sizes) == sum(sizes):  # nothing lies together
+    if len(sizes) == sum(sizes):  # all blocks have one element
         return places
     for group, begin in enumerate(range(0, len(places), blocks)):
         low, high = philox(halves(seed), (0xB10C, 0x5EED, *halves(group)))[:2]

@@ -1,4 +1,4 @@
-"""Randomness as a pure function: Philox4x32-10 and Key, as headrace/core/random/key.h lays them out."""
+"""Randomness as a pure function: Philox4x32-10 and Key, as defined in headrace/core/random/key.h."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ MASK64 = 0xFFFFFFFFFFFFFFFF
 
 @dataclass(frozen=True, order=True)
 class SampleId:
-    """Which sample, and which appearance of it: headrace/core/sample.h."""
+    """A sample, and which occurrence of it: headrace/core/sample.h."""
 
     index: int = 0
     epoch: int = 0

@@ -1,15 +1,15 @@
-"""rejection_resample: which elements stay, as plain Python. Its draws are those of one operator, accept_class."""
+"""rejection_resample: which elements are kept, in plain Python. Its draws are those of one operator, accept_class."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from .random import Key, SampleId
 
-SEEN_BEFORE = 10  # of each class, where shares are estimated
+SEEN_BEFORE = 10  # per class, if shares are estimated
 
 
 def rate(target: Sequence[float], come: Sequence[float], of: int) -> float:
-    """How often an element of a class stays: the ratio of the shares, the greatest of which is always kept."""
+    """The probability of keeping an element of a class: the ratio of the shares; the class with the greatest is always kept."""
     ratios = [wanted / share if wanted else 0.0 for wanted, share in zip(target, come, strict=True)]
     return ratios[of] / max(ratios)
 
@@ -23,7 +23,7 @@ def resampled(
     plan_seed: int,
     ordinal: int,
 ) -> Iterator[tuple[int, Any]]:
-    """The pairs that stay of an epoch. `ordinal`: of the operator that draws, among those of the plan."""
+    """The pairs of an epoch that are kept. `ordinal`: of the operator that draws, in the plan."""
     counts = [SEEN_BEFORE] * len(target)
     for id, value in elements:
         of = class_of(value)

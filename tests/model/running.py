@@ -1,4 +1,4 @@
-"""Running pipelines of the model, for its tests."""
+"""Runs pipelines of the model, for its tests."""
 
 import random
 from collections import Counter
@@ -22,7 +22,7 @@ def run(node, epoch: int = 0) -> list:
 
 
 def chains(count: int, **options):
-    """Seeded chains, each with its generator; those that raise by themselves (nothing but bad samples) left out."""
+    """Seeded chains, each with its generator; without those that raise by themselves (only bad samples)."""
     for seed in range(count):
         rng = random.Random(seed)
         chain = random_chain(rng, **options)
@@ -66,7 +66,7 @@ def after_state(node, state, delivered):
 
 
 def has_batches_of_batches(node, inside: bool = False) -> bool:
-    """Those are ragged in general, which is another matter."""
+    """Such batches are ragged in general, and not compared."""
     if isinstance(node, GATHERING) and inside:
         return True
     inside = inside or isinstance(node, GATHERING)

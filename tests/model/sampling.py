@@ -1,4 +1,4 @@
-"""Draws from weights, as core/random/alias_table.h and core/random/weighted_order.h lay them out."""
+"""Draws from weights, as defined in core/random/alias_table.h and core/random/weighted_order.h."""
 
 import math
 from functools import lru_cache
@@ -8,7 +8,7 @@ from .random import MASK64, halves, philox
 
 @lru_cache(maxsize=1024)
 def alias_table(weights: tuple[float, ...]) -> list[tuple[int, int]]:
-    """(threshold, alias) of each column, by Vose's method in whole numbers."""
+    """(threshold, alias) of each column, by Vose's method in integers."""
     n = len(weights)
     exponent = math.frexp(max(weights))[1]
     bits = min(40, 63 - n.bit_length())
@@ -27,7 +27,7 @@ def alias_table(weights: tuple[float, ...]) -> list[tuple[int, int]]:
 
 
 def draw(weights: tuple[float, ...], seed: int, epoch: int, position: int) -> int:
-    """Which element a draw with replacement takes."""
+    """The element taken by a draw with replacement."""
     a, b, c, d = philox(halves(seed), (*halves(position), *halves(epoch)))
     column = (a | b << 32) * len(weights) >> 64
     threshold, alias = alias_table(weights)[column]

@@ -1,6 +1,6 @@
-"""What follows a border: stages that pull from each other, each able to say where it stands.
+"""Verbs after a border: stages that pull from each other, each with a cursor.
 
-`pull()` returns the next element, or None at the end. `cursor()` is the state from which the same future comes: the
+`pull()` returns the next element, or None at the end. `cursor()` is the state from which the run continues the same: the
 position of the oldest input that is not fully consumed, and the counters of the stages above it, innermost last.
 A stage is made from (node, epoch, occurrence, cursor); the cursor None is the beginning of the epoch.
 """
@@ -47,7 +47,7 @@ from .random import MASK32, Key, SampleId
 
 
 def make_stage(node: Node, epoch: int, occurrence: int = 0, cursor=None, exact: bool = True):
-    """`exact`: every border above is a window shuffle, so a deal below it can be even."""
+    """`exact`: every border above is a window shuffle, so an assignment below it can be even."""
     if is_indexed(node):
         sharded = any(isinstance(n, Shard) for n in spine(node))
         made = PositionStage if not sharded else EvenDeal if exact else PlainDeal
@@ -114,9 +114,9 @@ class EvenDeal(Stage):
 
 
 class PlainDeal(Stage):
-    """A shard that deals the inputs of filter or unbatch: each once, none wrapped.
+    """A shard that assigns the inputs of filter or unbatch: each once, none wrapped.
 
-    `base` and `done` are what merged states say is consumed: all positions below base, and those in done. `partial`:
+    `base` and `done` are consumed according to merged states: all positions below base, and those in done. `partial`:
     how many children of a position were delivered.
     """
 
@@ -148,8 +148,8 @@ class PlainDeal(Stage):
 class RoundStage(Stage):
     """A shard after a border: every rank runs everything and keeps one output of each round of `world`.
 
-    A round is pulled whole before its output is delivered, so the cursor is the same on every rank and good for any
-    world. `ended`: the outputs ended within a round; what follows is this rank's own.
+    A round is pulled completely before its output is delivered, so the cursor is the same on every rank and fits any
+    world. `ended`: the outputs ended within a round; from there on ranks differ.
     """
 
     def setup(self, cursor):
@@ -209,7 +209,7 @@ class OnErrorStage(FilterStage):
 
 
 class UnbatchStage(Stage):
-    """The cursor is that of the current input while it has children left, and how many were delivered."""
+    """The cursor is that of the current input while it has children left, and the number delivered."""
 
     def setup(self, cursor):
         super().setup(cursor)
@@ -234,7 +234,7 @@ class UnbatchStage(Stage):
 
 
 def child_of(parent, ordinal: int):
-    """Children count from 1; those of children shift their parent's number up by 16 bits."""
+    """Children are numbered from 1; children of children shift their parent's number up by 16 bits."""
     number = (parent.id.child << 16 | ordinal) & MASK32
     return replace(
         parent,
@@ -248,8 +248,8 @@ def child_of(parent, ordinal: int):
 class WindowStage(Stage):
     """Fill a window, deliver a slot drawn by the number of elements delivered, refill it; at the end the last moves in.
 
-    The cursor is that of the oldest element held. To resume, the draws are replayed dry over ordinals alone, which says
-    which inputs from there on are still held, and in which slots.
+    The cursor is that of the oldest element held. To resume, the draws are replayed over ordinals only, which gives
+    the inputs from there on that are still held, and their slots.
     """
 
     def setup(self, cursor):
@@ -340,7 +340,7 @@ class SkipStage(Stage):
 
 
 class RepeatStage(Stage):
-    """Each pass is an epoch of what stands below; an endless repeat ends with a pass that yields nothing."""
+    """Each pass is an epoch of the input; an endless repeat ends with a pass that yields nothing."""
 
     def setup(self, cursor):
         self.passed, self.yielded = cursor.get("pass", 0), "input" in cursor
@@ -379,7 +379,7 @@ class ConcatenateStage(Stage):
 
 
 class InterleaveStage(Stage):
-    """The cursor: whose turn it is, how much it gave in it, the next input, and the inputs in the slots."""
+    """The cursor: the slot whose turn it is, how much it gave in this turn, the next input, and the inputs in the slots."""
 
     def setup(self, cursor):
         self.nodes = inputs(self.node)
@@ -441,7 +441,7 @@ class TakeWhileStage(Stage):
 
 
 class UniqueStage(Stage):
-    """The cursor is how many elements were looked at: to resume, they are looked at again for their keys."""
+    """The cursor is the number of elements read: to resume, they are read again for their keys."""
 
     def setup(self, cursor):
         self.input, self.read, self.seen = self.below(None), cursor.get("read", 0), set()
@@ -483,9 +483,9 @@ def scanned(state: int, index: int, carried: int) -> int:
 
 
 class GroupStage(Stage):
-    """The cursor: that of the oldest element held, how many were read, how many of the last of each group are held.
+    """The cursor: that of the oldest element held, how many were read, and how many of each group are held.
 
-    To resume, elements are read again from there on; of each group the last so many are kept.
+    To resume, elements are read again from there on; of each group that many of the last are kept.
     """
 
     def setup(self, cursor):
@@ -547,7 +547,7 @@ def sequence_length(element) -> int:
 
 
 class PackStage(Stage):
-    """A cursor before the first sequence of the rows under way, and how many of these rows were handed out."""
+    """A cursor before the first sequence of the current rows, and how many of these rows were handed out."""
 
     def setup(self, cursor):
         super().setup(cursor)
@@ -604,7 +604,7 @@ class PackStage(Stage):
 
 
 class SplitStage(Stage):
-    """concat_and_split: the cursor is that of the sequence under way, and how much of it was handed out."""
+    """concat_and_split: the cursor is that of the current sequence, and how much of it was handed out."""
 
     def setup(self, cursor):
         super().setup(cursor)
@@ -654,7 +654,7 @@ class ZipStage(PairStage):
 
 
 class TurnsStage(PairStage):
-    """Mix and choose: an input says that it has no more when it is asked for more. Resume asks again, dry."""
+    """Mix and choose: an input reports its end when asked for more. Resuming replays this without data."""
 
     def setup(self, cursor):
         self.history = list(cursor.get("history", []))
@@ -697,7 +697,7 @@ class TurnsStage(PairStage):
 
 
 class WindowRowsStage(Stage):
-    """Windows over a stream: the cursor is that of the oldest row held, and rows still to pass over."""
+    """Windows over a stream: the cursor is that of the oldest row held, and the rows still to skip."""
 
     def setup(self, cursor):
         super().setup(cursor)

@@ -1,4 +1,4 @@
-"""Every change of world size, at every break point: the package goes on as the model does, and no sample is lost.
+"""Every change of world size, at every break point: the package continues as the model does, and no sample is lost.
 
 Each pipeline runs on all worlds of 1..8; the state after every step is loaded on all ranks of all worlds of 1..8.
 HEADRACE_NIGHTLY=1 takes random pipelines too.
@@ -37,14 +37,14 @@ from .running import fresh, nodes
 hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
 
 WORLDS = range(1, 9)
-ENOUGH = 7  # elements of an epoch that does not end
+ENOUGH = 7  # elements of an endless epoch
 
 
 class Pipeline(NamedTuple):
-    node: Callable[[str], Node]  # of what shard's even= says
+    node: Callable[[str], Node]  # for each value of shard's even=
     passes: int = 1
-    leaves: int = 0  # samples that a rank may leave over in a pass: drop_last
-    dealt: int = 1  # samples that the shard deals at once
+    leaves: int = 0  # samples that a rank may leave in a pass: drop_last
+    dealt: int = 1  # samples that the shard assigns at once
 
 
 PIPELINES = {
@@ -168,7 +168,7 @@ def package_loader(node: Node):
 
 
 def numbers(size: int):
-    """A quick one: no Python runs for a sample."""
+    """A fast pipeline: no Python runs per sample."""
     return hr.range(size).with_validity().map(lambda s: {"index": s[0], "valid": s[1]})
 
 

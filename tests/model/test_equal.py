@@ -1,4 +1,4 @@
-"""The package against the model, over seeded random pipelines: what differs is shown as the pipeline's JSON."""
+"""The package against the model, over seeded random pipelines: differences are shown with the pipeline's JSON."""
 
 import json
 import random
@@ -16,7 +16,7 @@ if not hasattr(hr, "range"):
     pytest.skip("the package is not built: pip install .", allow_module_level=True)
 
 CHAINS = range(300)
-STEPS = 5  # for lengths that cannot be known, on several ranks
+STEPS = 5  # for unknown lengths, on several ranks
 
 
 def model_epochs(node) -> list[list]:
@@ -24,7 +24,7 @@ def model_epochs(node) -> list[list]:
 
 
 def make(seed: int, sharded: bool = False):
-    """The generator, the chain and its three epochs; skips what the model refuses while it runs."""
+    """The generator, the chain and its three epochs; skips those that the model rejects while running."""
     rng = random.Random(seed)
     chain = random_chain(rng)
     if has_batches_of_batches(chain):
@@ -41,7 +41,7 @@ def make(seed: int, sharded: bool = False):
 
 
 def build(chain):
-    """The package's dataset; skips what has no good sample that a Python function could show its result on."""
+    """The package's dataset; skips pipelines without a good sample on which a Python function could be tried."""
     try:
         return adapter.build(hr, chain)
     except ValueError as error:

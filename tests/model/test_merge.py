@@ -1,4 +1,4 @@
-"""States of all ranks merged into one: any world goes on from it as the model does, and no sample is lost or repeated."""
+"""States of all ranks merged into one: any world continues from it as the model does, and no sample is lost or repeated."""
 
 import itertools
 import json
@@ -36,7 +36,7 @@ WORLDS = range(1, 9 if NIGHTLY else 5)
 CHAINS = range(2000 if NIGHTLY else 100)
 STEPS = 120 if NIGHTLY else 30  # enough for every sample of the pipelines below, on one rank
 
-DEALT = Shard(Shuffle(Read(61 if NIGHTLY else 15), 6))  # every rank of every world finds something
+DEALT = Shard(Shuffle(Read(61 if NIGHTLY else 15), 6))  # every rank of every world has some elements
 PIPELINES = {
     "filter": Filter(DEALT, 3, 1),
     "children": Unbatch(DEALT, 4),
@@ -93,7 +93,7 @@ def states(world: int, dataset=dealt, elements: int = 2) -> list[dict]:
 
 
 def test_a_lone_state_on_another_world_is_refused_and_names_the_remedy():
-    with pytest.raises(ValueError, match=r"rank 1 of 2, this is rank 0 of 3; merge_states\(\) makes one"):
+    with pytest.raises(ValueError, match=r"rank 1 of 2, but this is rank 0 of 3; merge_states\(\) merges"):
         dealt(0, 3).numpy().load_state_dict(states(2)[1])
 
 
@@ -107,7 +107,7 @@ def test_a_lone_state_on_another_world_is_refused_and_names_the_remedy():
         (lambda: states(2)[:1] + states(2, lambda r, w: dealt(r, w, seed=1))[1:], "states of one pipeline"),
         (lambda: states(2, lambda r, w: dealt(r, w).take(8)), "only maps, .* not 'take'"),
         (lambda: states(2, lambda r, w: dealt(r, w).repeat(2)), "passes of a repeat"),
-        (lambda: states(2, lambda r, w: dealt(r, w, deterministic=False)), "come in no order"),
+        (lambda: states(2, lambda r, w: dealt(r, w, deterministic=False)), "come in no fixed order"),
     ],
 )
 def test_what_cannot_be_merged_is_refused(make, why):
@@ -140,11 +140,11 @@ def test_merged_states_of_random_chains_equal_the_model(seed):
 
 
 def compare(before: "World", delivered: int, after: "World") -> tuple[list, list]:
-    """The model's elements before and after a change of world; the package's are the same, or both refuse."""
+    """The model's elements before and after a change of world; the package's are the same, or both raise."""
     heads = before.go_on(None, None, delivered)
     if any(
         "finished" in state for state in before.states
-    ):  # the epoch is over, which the model finds out later
+    ):  # the epoch is over, which the model detects later
         return heads, []
     try:
         want = before.merged_in_the_model()
@@ -156,7 +156,7 @@ def compare(before: "World", delivered: int, after: "World") -> tuple[list, list
 
 
 class World:
-    """All ranks of a pipeline, of the model and of the package side by side."""
+    """All ranks of a pipeline, of the model and of the package."""
 
     def __init__(self, node, size: int):
         steps = STEPS if length(plan(node)) is None else None
@@ -165,7 +165,7 @@ class World:
         self.loaders = [adapter.loader(adapter.build(hr, rank).options(workers=1)) for rank in self.ranks]
 
     def go_on(self, want, state, elements: int | None) -> list:
-        """The model's next elements, of all ranks, from where a merged state says; checks the package's."""
+        """The model's next elements, of all ranks, from a merged state; checks the package's."""
         delivered = []
         self.states, self.model_states = [], []
         for model, loader in zip(self.models, self.loaders):

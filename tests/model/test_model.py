@@ -1,4 +1,4 @@
-"""The model against itself: what order, sharding, epochs and errors promise, over tables and seeded random chains."""
+"""Tests of the model: the contracts of order, sharding, epochs and errors, over tables and seeded random chains."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""rejection_resample of the package against the model: over random orders, the very elements that stay."""
+"""rejection_resample of the package against the model: over random orders, exactly the same elements are kept."""
 
 import random
 
@@ -15,7 +15,7 @@ if not hasattr(hr, "range"):
     pytest.skip("the package is not built: pip install .", allow_module_level=True)
 
 CLASSES = 13  # a chain's numbers are below
-ORDINALS = {"given": 0, "estimated": 2}  # behind one_hot and add_fields, which count
+ORDINALS = {"given": 0, "estimated": 2}  # after one_hot and add_fields, which are counted
 
 
 def holds(node, kinds) -> bool:
@@ -23,7 +23,7 @@ def holds(node, kinds) -> bool:
 
 
 def chain_of_numbers(rng):
-    """A random order of single numbers, none of which an operator made. Choices, weights and keys are reads of their own in the package."""
+    """A random order of single numbers, without operators. Choices, weights and keys are reads of their own in the package."""
     while True:
         chain = random_chain(rng, borders=False, errors=False)
         if is_batched(chain) or holds(chain, (Map, Zip, Batch, Choose, Sample, SortBy)):

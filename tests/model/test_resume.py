@@ -1,4 +1,4 @@
-"""What states promise: a resumed run goes on as if it had not stopped, and another world loses and repeats nothing."""
+"""The contract of states: a resumed run continues as if it had not stopped, and another world loses and repeats nothing."""
 
 import random
 from collections import Counter

@@ -16,14 +16,14 @@ FUSION = "fuse_decode_crop_resize_flip_normalize"
 REWRITES = ("sink_order_verbs", "fuse_maps", "hoist_over_batch", FUSION, "write_into_slot")
 FOLDER = str(Path(__file__).parents[1] / "golden" / "images")
 IMAGES = np.random.default_rng(3).integers(0, 256, (9, 12, 10, 3), dtype=np.uint8)
-LONGEST = 40  # elements, so that tests stay quick
+LONGEST = 40  # elements, so that tests are fast
 
 Sample = dict[str, Any]
 Change = Callable[[Sample], Sample]
 
 
 class Draft:
-    """A pipeline under way; its elements are {"image", "x", "y"}, or batches of those."""
+    """A pipeline being built; its elements are {"image", "x", "y"}, or batches of those."""
 
     def __init__(self, rng: random.Random):
         self.rng = rng
@@ -62,7 +62,7 @@ class Draft:
         self.data = self.data.map(lambda s: applied(changes, s))
 
     def change_number(self) -> Change:
-        """Element-wise, so that the map may move over a batch."""
+        """Element-wise, so that the map may be hoisted over a batch."""
         field, value = self.rng.choice("xy"), self.rng.randint(1, 5)
         name = self.rng.choice(["add", "subtract_from", "multiply", "divide", "cast", "add_fields"])
         dtype = self.rng.choice(["f32", "f16", "i32", "f64"])
@@ -114,7 +114,7 @@ class Draft:
         return lambda s: {**s, "image": changes[name](s["image"])}
 
     def change_image_and_mask(self, size: int) -> Change:
-        """The mask is the image as it is so far; one of both goes on, or both."""
+        """The mask is the image so far; one of both continues, or both."""
         ops, masks = hr.ops, self.rng.choice(["nearest", "bilinear"])
         operators: list[Callable[[Any], Any]] = [
             ops.random_flip,
@@ -251,7 +251,7 @@ def test_rewrites_preserve_bytes_in_random_pipelines() -> None:
 
 
 class Columns(Draft):
-    """The same pipeline over rows in memory and over those of a file, of which it then reads some columns."""
+    """The same pipeline over rows in memory and over rows of a file, of which it reads only some columns."""
 
     def __init__(self, rng: random.Random, source: Any):
         self.source = source
@@ -283,5 +283,5 @@ def test_columns_that_are_not_read_change_no_byte_in_random_pipelines(tmp_path: 
         for path, rewrites in zip(paths, [True, seed % 2 == 0], strict=True):
             data = chosen_columns(seed, hr.read(path)).options(seed=seed, rewrites=rewrites)
             assert delivered(data) == want, (seed, path.name, data.explain())
-            narrowed += "z: f64" not in data.explain().split("as it runs")[-1]
+            narrowed += "z: float64" not in data.explain().split("as it runs")[-1]
     assert narrowed > GRAPHS / 4, f"hardly tried: {narrowed}"

@@ -26,8 +26,8 @@ uint64_t below(uint64_t n) {  // a fixed sequence of numbers
   return static_cast<uint64_t>(Key(3, 1, {}).below(draw++, static_cast<int64_t>(n)));
 }
 
-std::vector<uint8_t> decode(const std::string& file, const ImageHeader& header, const Box& part, Color color,
-                            uint8_t garbage, Status& status) {
+std::vector<uint8_t> decode_part(const std::string& file, const ImageHeader& header, const Box& part,
+                                 Color color, uint8_t garbage, Status& status) {
   const auto row = static_cast<size_t>(header.width * decoded_channels(header, color));
   std::vector<uint8_t> pixels(row * static_cast<size_t>(header.height), garbage);
   Scratch scratch;
@@ -54,12 +54,12 @@ int compare_parts(const std::string& file, int boxes, const std::string& name) {
   if (!header.ok()) return 0;
   const Color color = below(4) == 0 ? Color::gray : Color::rgb;
   Status status;
-  const auto whole = decode(file, *header, header->whole(), color, 0, status);
+  const auto whole = decode_part(file, *header, header->whole(), color, 0, status);
   if (!status.ok()) return 0;
   const auto channels = static_cast<size_t>(decoded_channels(*header, color));
   for (int i = 0; i < boxes; ++i) {
     const Box part = random_box(*header);
-    const auto pixels = decode(file, *header, part, color, static_cast<uint8_t>(below(256)), status);
+    const auto pixels = decode_part(file, *header, part, color, static_cast<uint8_t>(below(256)), status);
     EXPECT_TRUE(status.ok()) << name << ": " << status.text();
     for (int64_t y = part.y; y < part.bottom(); ++y) {
       const auto at = static_cast<std::ptrdiff_t>(static_cast<size_t>(y * header->width + part.x) * channels);
@@ -162,7 +162,7 @@ TEST(DecodePart, FindsATruncatedFileWhateverIsNeededOfIt) {
   const auto header = read_image_header(bytes_of(file));
   ASSERT_TRUE(header.ok());
   Status status;
-  decode(file, *header, {0, 0, 8, 8}, Color::rgb, 0, status);
+  decode_part(file, *header, {0, 0, 8, 8}, Color::rgb, 0, status);
   EXPECT_EQ(status.code(), Code::corrupt) << status.text();
 }
 

@@ -27,7 +27,7 @@ using Bytes = std::span<const std::byte>;
 
 Bytes bytes_from(const std::string& file) { return std::as_bytes(std::span(file)); }
 
-int64_t below(int64_t n) {  // a fixed sequence of numbers
+int64_t random_below(int64_t n) {  // a fixed sequence of numbers
   static uint32_t draw = 0;
   return Key(5, 1, {}).below(draw++, n);
 }
@@ -49,18 +49,19 @@ class ResampledPixels : public RowSink {
 
 Resampled random_picture(const ImageHeader& header) {
   const auto part = [](int64_t size) {
-    const int64_t at = below(size);
-    return std::pair(at, 1 + below(size - at));
+    const int64_t at = random_below(size);
+    return std::pair(at, 1 + random_below(size - at));
   };
   Resampled picture;
   std::tie(picture.from.y, picture.from.h) = part(header.height);
   std::tie(picture.from.x, picture.from.w) = part(header.width);
-  picture.height = 1 + below(90), picture.width = 1 + below(90);
+  picture.height = 1 + random_below(90), picture.width = 1 + random_below(90);
   std::tie(picture.window.y, picture.window.h) = part(picture.height);
   std::tie(picture.window.x, picture.window.w) = part(picture.width);
-  picture.mirrored = below(2) == 0;
-  picture.interpolation = below(2) == 0 ? kernels::Interpolation::bilinear : kernels::Interpolation::bicubic;
-  picture.antialias = below(4) != 0;
+  picture.mirrored = random_below(2) == 0;
+  picture.interpolation =
+      random_below(2) == 0 ? kernels::Interpolation::bilinear : kernels::Interpolation::bicubic;
+  picture.antialias = random_below(4) != 0;
   return picture;
 }
 
@@ -146,7 +147,7 @@ TEST(Resampled, ScaledInTheDctEqualsPlainArithmeticOverMeans) {
       const std::string file = encode_jpeg(e);
       const auto header = read_image_header(bytes_from(file));
       Resampled picture = random_picture(*header);
-      const int64_t shrinking = 2 + below(19);
+      const int64_t shrinking = 2 + random_below(19);
       picture.height = std::max<int64_t>(1, picture.from.h / shrinking);
       picture.width = std::max<int64_t>(1, picture.from.w / shrinking);
       picture.window = {0, 0, picture.height, picture.width};
@@ -232,12 +233,13 @@ TEST(Resampled, WrongPointsAreRefusedOrHarmless) {
   int refused = 0;
   for (int round = 0; round < 2000; ++round) {
     EntropyPoints points = jpeg::find_points(bytes_from(file), 1, Scratch());
-    for (int changes = 1 + static_cast<int>(below(4)); changes > 0; --changes) {
+    for (int changes = 1 + static_cast<int>(random_below(4)); changes > 0; --changes) {
       EntropyPoint& point =
-          points.points[static_cast<size_t>(below(static_cast<int64_t>(points.points.size())))];
-      point = {static_cast<uint32_t>(below(2) == 0 ? below(1 << 20) : below(int64_t{1} << 32)),
-               static_cast<uint16_t>(below(20)),
-               {static_cast<int16_t>(below(65536) - 32768), 0, 0}};
+          points.points[static_cast<size_t>(random_below(static_cast<int64_t>(points.points.size())))];
+      point = {static_cast<uint32_t>(random_below(2) == 0 ? random_below(1 << 20)
+                                                          : random_below(int64_t{1} << 32)),
+               static_cast<uint16_t>(random_below(20)),
+               {static_cast<int16_t>(random_below(65536) - 32768), 0, 0}};
     }
     bool done = false;
     resampled_file(file, random_picture(*header), {1, points.points}, nullptr, done);
@@ -318,9 +320,10 @@ std::vector<Difference> differences(const std::string& name, const std::string& 
   std::vector<Difference> out;
   for (int i = 0; i < 10; ++i) {
     Resampled picture{{}, 224, 224, {0, 0, 224, 224}};
-    picture.from.h = std::max<int64_t>(1, h / 4 + below(h - h / 4)),
-    picture.from.w = std::max<int64_t>(1, w / 4 + below(w - w / 4));
-    picture.from.y = below(h - picture.from.h + 1), picture.from.x = below(w - picture.from.w + 1);
+    picture.from.h = std::max<int64_t>(1, h / 4 + random_below(h - h / 4)),
+    picture.from.w = std::max<int64_t>(1, w / 4 + random_below(w - w / 4));
+    picture.from.y = random_below(h - picture.from.h + 1),
+    picture.from.x = random_below(w - picture.from.w + 1);
     out.push_back(difference(file, header, picture));
   }
   return out;

@@ -107,10 +107,10 @@ def test_several_files_of_any_order_are_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "wants"),
     [
-        (np.array([{}]), "nothing here unpickles"),
+        (np.array([{}]), "objects are pickled, which is not supported"),
         (np.zeros(3, np.complex64), r"x\.view\(x\.real\.dtype\)"),
         (np.zeros(3, [("a", "f4")]), "numpy.savez"),
-        (np.array(["text"]), "texts go into Arrow or CSV"),
+        (np.array(["text"]), "write strings to Arrow or CSV"),
         (np.zeros(3, "M8[s]"), r"x\.view\('i8'\)"),
         (np.zeros(3, np.longdouble), "as another dtype"),
     ],
@@ -149,7 +149,7 @@ def test_a_writer_counts_its_rows(tmp_path: Path) -> None:
         == back.tobytes()
     )
     check(hr.read(tmp_path / "shards"), back)
-    with pytest.raises(ValueError, match=r"npy wants one field, got x: i64 .*, y: i64"):
+    with pytest.raises(ValueError, match=r"npy: expected one field, got x: int64 .*, y: int64"):
         hr.from_arrays({"x": np.arange(3), "y": np.arange(3)}).write(tmp_path / "two.npy")
     assert not (tmp_path / "two.npy").exists()
 
@@ -219,7 +219,7 @@ def test_cifar(tmp_path: Path, classes: int) -> None:
     assert list(ds.schema) == ["image", "label", *(["coarse_label"] if classes == 100 else [])]
     if classes == 10:
         assert hr.read(tmp_path).schema == ds.schema
-    with pytest.raises(hr.CorruptSample, match="wants records of"):
+    with pytest.raises(hr.CorruptSample, match="expected whole records of"):
         hr.read_cifar(tmp_path, classes=110 - classes)
 
 

@@ -193,10 +193,12 @@ def test_lengths_that_do_not_add_up_name_sample_and_field(tmp_path: Path, name: 
     def samples(*fields: tuple[str, list[int]]) -> hr.Dataset:
         return hr.from_list([{"x": {"values": text, "lengths": np.array(sizes)}} for text, sizes in fields])
 
-    with pytest.raises(ValueError, match=r"sample 1 .*'x': wants lengths that add up to the 3 bytes"):
+    with pytest.raises(ValueError, match=r"sample 1 .*'x': expected lengths that add up to the 3 bytes"):
         samples(("a", [1]), ("aä", [1, 1])).write(tmp_path / name)
     assert not (tmp_path / name).exists()
-    with pytest.raises(ValueError, match=r"sample 0 .*wants lengths that end between characters, .* byte 2"):
+    with pytest.raises(
+        ValueError, match=r"sample 0 .*expected lengths that end between characters, .* byte 2"
+    ):
         samples(("aä", [2, 1]), ("a", [1])).write(tmp_path / name)
 
 

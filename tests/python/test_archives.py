@@ -434,7 +434,7 @@ def test_folders_that_lead_into_themselves_are_refused(tmp_path):
     assert runs
     struct.pack_into("<H", raw, runs[0], root & 0xFFFF)
     image.write_bytes(raw)
-    with pytest.raises(Exception, match=r"one place|again|another inode"):
+    with pytest.raises(Exception, match=r"again|another inode"):
         hr.read(f"{image}/", format="images")
 
 
@@ -452,5 +452,5 @@ def test_a_zip_that_no_format_knows_says_what_it_holds(tmp_path):
     with pytest.raises(Exception, match=r"folder of 1 files: 'a\.docx'"):
         hr.read(str(tmp_path / "x.zip"))
     (tmp_path / "y.zip").write_bytes((tmp_path / "x.zip").read_bytes()[:-10])
-    with pytest.raises(Exception, match="wants a zip file with a directory at its end"):
+    with pytest.raises(Exception, match="there is no directory at its end"):
         hr.read(str(tmp_path / "y.zip"))

@@ -132,7 +132,7 @@ def test_a_bool_function_filters(library: ctypes.CDLL) -> None:
         1,
         2,
     ]
-    assert "wants one bool ()" in refusal(lambda: numbers().filter(library.twice))
+    assert "must return one bool scalar ()" in refusal(lambda: numbers().filter(library.twice))
 
 
 def test_fields_are_its_arguments_in_order(library: ctypes.CDLL) -> None:
@@ -159,10 +159,10 @@ def test_an_address_wants_a_signature(library: ctypes.CDLL) -> None:
     assert repr(twice) == "<C function twice>" and float(twice(np.float64(4))) == 8
     untyped = ctypes.CDLL(library._name).twice
     assert float(hr.c_function(untyped, signature="f64(f64)")(np.float64(4))) == 8
-    assert "nobody says what its types are" in refusal(lambda: hr.c_function(address))
-    assert "nobody says what its types are" in refusal(lambda: numbers().map(untyped))
-    assert "signature wants text such as" in refusal(lambda: hr.c_function(address, signature="double"))
-    assert "signature says f32(f32), and the function itself f64(f64)" in refusal(
+    assert "its types are not known" in refusal(lambda: hr.c_function(address))
+    assert "its types are not known" in refusal(lambda: numbers().map(untyped))
+    assert "signature must be a string such as" in refusal(lambda: hr.c_function(address, signature="double"))
+    assert "signature is f32(f32), but the function is float64(float64)" in refusal(
         lambda: hr.c_function(library.twice, signature="f32(f32)")
     )
 
@@ -175,43 +175,45 @@ def test_a_prototype_of_ctypes_and_a_pointer_of_cffi(library: ctypes.CDLL) -> No
     gc.collect()
     assert [float(x) for x in data.options(workers=2)] == [0, 2, 4]
     # Nobody would see it raise.
-    assert "is a Python function behind a pointer" in refusal(lambda: numbers(3).map(kind(lambda x: x / 2)))
+    assert "is a pointer to a Python function" in refusal(lambda: numbers(3).map(kind(lambda x: x / 2)))
     library.twice.errcheck = lambda result, function, arguments: result
     assert "has an errcheck" in refusal(lambda: numbers(3).map(library.twice))
     silent = ctypes.CDLL("libm.so.6").hypot
     silent.argtypes = [ctypes.c_double] * 2  # and no restype, which is int then
-    assert "nobody says what its types are" in refusal(lambda: hr.c_function(silent))
+    assert "its types are not known" in refusal(lambda: hr.c_function(silent))
     cffi = pytest.importorskip("cffi", reason="cffi is not installed")
     ffi = cffi.FFI()
     ffi.cdef("double twice(double); float blend(unsigned char, float, short);")
     opened = ffi.dlopen(library._name)
     assert [float(x) for x in numbers(3).map(opened.twice)] == [0, 2, 4]
-    assert hr.c_function(opened.blend)._described[1] == [("u8", []), ("f32", []), ("i16", [])]
+    assert hr.c_function(opened.blend)._described[1] == [("uint8", []), ("float32", []), ("int16", [])]
 
 
 def test_what_does_not_fit_is_said(library: ctypes.CDLL) -> None:
     assert refusal(lambda: hr.range(3).map(library.twice)).startswith(
-        "twice: argument 0 of f64(f64) wants f64, got i64 (); cast changes a dtype (map at test_c_functions.py:"
+        "twice: argument 0 of float64(float64): expected float64, got int64 (); convert it with cast (map at test_c_functions.py:"
     )
-    assert "as many fields as (i64 (), i64 ()) has, got 1 (i64 ())" in refusal(
+    assert "expected the fields (int64 (), int64 ()), got 1 (int64 ())" in refusal(
         lambda: hr.range(3).map(library.add)
     )
-    assert "wants numbers, got ?(f64)" in refusal(lambda: hr.c_function(library.nothing))
-    assert "wants the address of a function, got null" in refusal(
+    assert "expected numbers, got ?(float64)" in refusal(lambda: hr.c_function(library.nothing))
+    assert "expected the address of a function, got null" in refusal(
         lambda: hr.c_function(0, signature="f64(f64)")
     )
     null = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)()
-    assert "wants the address of a function, got null" in refusal(lambda: numbers().map(null))
+    assert "expected the address of a function, got null" in refusal(lambda: numbers().map(null))
     assert "got NoneType" in refusal(lambda: hr.c_function(None))
-    assert "wants Python's lock" in refusal(lambda: hr.c_function(ctypes.pythonapi.PyLong_FromLong))
+    assert "needs the GIL" in refusal(lambda: hr.c_function(ctypes.pythonapi.PyLong_FromLong))
     assert "leave out python=" in refusal(lambda: numbers().map(library.twice, python=True))
-    assert "wants 1 to 6 arguments" in refusal(
+    assert "expected 1 to 6 arguments" in refusal(
         lambda: hr.c_function(1, signature="f64(f64,f64,f64,f64,f64,f64,f64)")
     )
-    assert "wants bool, integers, f32 and f64" in refusal(lambda: hr.c_function(1, signature="f64(f16)"))
+    assert "expected bool, integers, float32 or float64" in refusal(
+        lambda: hr.c_function(1, signature="f64(f16)")
+    )
     assert "is an address in this process" in refusal(lambda: pickle.dumps(hr.c_function(library.twice)))
     rows = hr.from_arrays([b"a", b"bc"])
-    assert "wants f64, got bytes" in refusal(lambda: rows.map(library.twice))
+    assert "expected float64, got bytes" in refusal(lambda: rows.map(library.twice))
 
 
 # ---- of arrays
@@ -235,7 +237,7 @@ def test_a_function_of_arrays_makes_what_was_declared(library: ctypes.CDLL) -> N
 def test_an_error_names_the_function_the_number_and_the_sample(library: ctypes.CDLL) -> None:
     empty = hr.from_arrays(hr.ragged([np.zeros((n, 3), "f4") for n in (1, 0, 2)]))
     data = empty.map(row_sums(library))
-    with pytest.raises(ValueError, match=r"row_sums: the C function answered 5, which is not 0") as caught:
+    with pytest.raises(ValueError, match=r"row_sums: the C function returned 5, which is not 0") as caught:
         list(data)
     told = str(caught.value)
     assert "test_c_functions.py:" in told and "row 1" in told, told
@@ -248,7 +250,7 @@ def test_user_data_lives_as_long_as_the_dataset(library: ctypes.CDLL) -> None:
     assert [e["sums"].tolist() for e in data] == [[111, 111]] * 4
     weights = (ctypes.c_float * 3)(1, 2, 3)
     assert row_sums(library, user=weights)(np.ones((1, 3), "f4"))["largest"] == 6
-    assert "user wants" in refusal(lambda: row_sums(library, user="weights"))
+    assert "user must be" in refusal(lambda: row_sums(library, user="weights"))
 
 
 def test_bytes_go_in_and_any_byte_but_zero_is_true(library: ctypes.CDLL) -> None:
@@ -266,7 +268,7 @@ def test_a_random_one_draws_with_the_key_of_rng(library: ctypes.CDLL) -> None:
     assert len({x.tobytes() for x in drawn}) == 5
     again = data.map(hr.c_function(library.draw, random=True, **options))
     assert [x.tolist() for x in again.at_epoch(1)] != [x.tolist() for x in drawn]
-    with pytest.raises(ValueError, match="answered 1"):
+    with pytest.raises(ValueError, match="returned 1, which is not 0"):
         list(data.map(hr.c_function(library.draw, **options)))
 
 
@@ -274,23 +276,23 @@ def test_layouts_that_make_no_sense(library: ctypes.CDLL) -> None:
     def made(**options: Any) -> Callable[[], object]:
         return lambda: hr.c_function(library.row_sums, **options)
 
-    assert "names of dimensions of inputs, got f32 (n)" in refusal(
+    assert "names of input dimensions, got float32 (n)" in refusal(
         made(inputs=["f32"], outputs=("f32", ("n",)))
     )
     assert "names of dimensions of inputs, got f32 (?)" in refusal(
         made(inputs=["f32"], outputs=("f32", (None,)))
     )
-    assert "wants both inputs and outputs" in refusal(made(inputs=["f32"]))
-    assert "wants a list of layouts" in refusal(made(inputs=("f32", (3,)), outputs="f32"))
+    assert "needs both inputs and outputs" in refusal(made(inputs=["f32"]))
+    assert "inputs must be a list of layouts" in refusal(made(inputs=("f32", (3,)), outputs="f32"))
     assert "dimensions in a tuple" in refusal(made(inputs=[("f32", 3)], outputs="f32"))
-    assert "a dimension wants a size, a name or None, got -2" in refusal(
+    assert "a dimension must be a size, a name or None, got -2" in refusal(
         made(inputs=[("f32", (-2,))], outputs="f32")
     )
-    assert "a function of arrays wants int32(void**" in refusal(
+    assert "a function of arrays must be int32(void**" in refusal(
         lambda: hr.c_function(library.twice, inputs=["f64"], outputs="f64")
     )
     wrong = hr.from_arrays(np.zeros((2, 4, 3)))
-    assert "row_sums: input 0 wants f32 (n, 3), got f64 (4, 3) (map at" in refusal(
+    assert "row_sums: input 0: expected float32 (n, 3), got float64 (4, 3) (map at" in refusal(
         lambda: wrong.map(row_sums(library))
     )
 
@@ -362,8 +364,8 @@ def test_a_plan_holds_no_address_and_binds_by_slot(library: ctypes.CDLL, tmp_pat
     def opened(**other: Any) -> Callable[[], object]:
         return lambda: hr.load_plan(tmp_path / "plan.json", bind={**bind, **other})
 
-    assert "wants a C function with inputs" in refusal(opened(map_0=library.twice))
-    assert "slot 'map_0' wants a C function, got" in refusal(opened(map_0=lambda x: x))
+    assert "expected a C function with inputs" in refusal(opened(map_0=library.twice))
+    assert "slot 'map_0': expected a C function, got" in refusal(opened(map_0=lambda x: x))
     del bind["map_0"]
     assert "the C function in slot 'map_0' is not bound" in refusal(opened())
 
@@ -380,9 +382,9 @@ def test_a_plan_cannot_say_what_to_call(library: ctypes.CDLL, tmp_path: Path) ->
         return lambda: hr.load_plan(tmp_path / "other.json", bind={slot: library.twice})
 
     assert len(list(opened(address=4096, user=4096, code=4096)())) == 3  # type: ignore[call-overload] # nobody reads them
-    assert "wants a C function with calls" in refusal(opened(calls="arrays"))
-    assert "wants a C function with outputs" in refusal(opened(outputs=[["f64", [1000000]]]))
-    assert "wants a C function with inputs" in refusal(opened(inputs=[["i64", []]]))
+    assert "expected a C function with calls" in refusal(opened(calls="arrays"))
+    assert "expected a C function with outputs" in refusal(opened(outputs=[["f64", [1000000]]]))
+    assert "expected a C function with inputs" in refusal(opened(inputs=[["i64", []]]))
 
 
 def test_files_of_a_cache_want_a_version(library: ctypes.CDLL, tmp_path: Path) -> None:
@@ -407,7 +409,9 @@ def test_python_functions_call_it_on_arrays(library: ctypes.CDLL) -> None:
     twice = hr.c_function(library.twice)
     data = numbers(4).map(lambda x: twice(np.sqrt(x)) if x > 0 else x, python=True)
     assert [float(x) for x in data] == [0, 2, 2 * 2**0.5, 2 * 3**0.5]
-    with pytest.warns(hr.PythonFunctionWarning, match="gave add something beside the fields of this map"):
+    with pytest.warns(
+        hr.PythonFunctionWarning, match="passed add something other than the fields of this map"
+    ):
         added = hr.range(3).map(lambda x: hr.c_function(library.add)(x, np.int64(5)))
     assert [int(x) for x in added] == [5, 6, 7]
 
@@ -430,7 +434,7 @@ def test_numba_functions_of_numbers() -> None:
     assert [float(x) for x in table.map(power).filter(even).options(workers=2)] == [
         float(i * i) for i in range(0, 300, 2)
     ]
-    assert "argument 0 of f64(f64, i64) wants f64, got i64 ()" in refusal(
+    assert "argument 0 of float64(float64, int64): expected float64, got int64 ()" in refusal(
         lambda: table.map(lambda s: hr.c_function(power)(s.n, s.n))
     )
 

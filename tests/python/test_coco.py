@@ -101,9 +101,9 @@ def test_a_missing_image_is_an_error_of_its_sample(coco: Path) -> None:
 
 def test_options_that_make_no_sense_are_refused(coco: Path) -> None:
     for options, message in [
-        ({"masks": "planes"}, 'masks wants a bool or "map"'),
-        ({"boxes": "cxcywh"}, 'boxes wants "xyxy" or "xywh"'),
-        ({"each": "caption"}, "wants annotations with captions"),
+        ({"masks": "planes"}, 'masks: expected a bool or "map"'),
+        ({"boxes": "cxcywh"}, 'boxes: expected "xyxy" or "xywh"'),
+        ({"each": "caption"}, "expected annotations with captions"),
     ]:
         with pytest.raises(ValueError, match=message):
             hr.read_coco(coco, **options)  # type: ignore[arg-type]

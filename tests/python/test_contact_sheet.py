@@ -99,7 +99,7 @@ def test_a_caption_says_the_class_and_where_the_sample_lies(seen):
 
 def test_what_stands_in_for_a_broken_sample_is_named_by_its_own_file(seen):
     captions = [one["caption"].split("\n") for one in seen["flat"][900]["pictures"]]
-    assert [one[0] for one in captions if len(one) == 2] == ["in place of a broken one"]
+    assert [one[0] for one in captions if len(one) == 2] == ["replaces a broken sample"]
     assert all("broken" not in one[-1] for one in captions)
 
 

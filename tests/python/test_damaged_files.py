@@ -37,18 +37,18 @@ def values_of(data: hr.Dataset) -> list[int]:
 @pytest.mark.parametrize("which", [1, 3])
 def test_a_file_that_cannot_be_opened_is_one_sample_behind_the_others(tmp_path, name, which):
     folder, cut = one_of_four_cut(tmp_path, name, which)
-    with pytest.warns(UserWarning, match=f"1 of 4 files is damaged and counts as one sample.*'{cut}', wants"):
+    with pytest.warns(UserWarning, match=f"1 of 4 files is damaged and counts as one sample.*'{cut}': "):
         data = hr.read(folder)
     assert len(data) == 16
     (damage,) = data.metadata["damaged"]
-    assert damage["path"] == str(cut) and damage["index"] == 15 and damage["reason"].startswith("wants")
+    assert damage["path"] == str(cut) and damage["index"] == 15 and damage["reason"].startswith("expected")
     left = [i for i in range(20) if i // 5 != which]
     assert values_of(data.on_error("skip")) == left
     assert sorted(values_of(data.shuffle(seed=3).on_error("skip"))) == left
     assert sorted(values_of(data.shuffle(seed=3, blocks=2).on_error("skip"))) == left
     with pytest.raises(hr.CorruptSample, match=f"sample 15 of {cut}"):
         values_of(data)
-    with pytest.raises(hr.CorruptSample, match="wants"):
+    with pytest.raises(hr.CorruptSample, match="expected"):
         data[15]
     field = list(data.schema)[-1]
     narrow = data.map(lambda s: {field: s[field]})
@@ -66,7 +66,7 @@ def test_a_file_that_cannot_be_opened_is_one_sample_behind_the_others(tmp_path, 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_file_that_is_named_alone_and_files_that_are_all_damaged_are_errors(tmp_path, name):
     folder, cut = one_of_four_cut(tmp_path, name)
-    with pytest.raises(ValueError, match=f"'{cut if name != 'lmdb' else cut.parent}.*': wants"):
+    with pytest.raises(ValueError, match=f"'{cut if name != 'lmdb' else cut.parent}.*': expected"):
         hr.read(cut if name != "lmdb" else cut.parent, format=name)
     whole = sorted(one for one in folder.iterdir() if cut not in (one, one / "data.mdb"))
     assert len(hr.read(whole)) == 15
@@ -75,14 +75,14 @@ def test_a_file_that_is_named_alone_and_files_that_are_all_damaged_are_errors(tm
         (shutil.copytree if cut.name == "data.mdb" else shutil.copy)(
             cut.parent if cut.name == "data.mdb" else cut, one
         )
-    with pytest.raises(ValueError, match=r"-00000-of-00004.*: wants"):
+    with pytest.raises(ValueError, match=r"-00000-of-00004.*: expected"):
         hr.read(folder, format=name)
 
 
 def test_a_file_of_another_schema_is_no_damage(tmp_path):
     for i, column in enumerate(["a", "b"]):
         hr.from_arrays({column: np.arange(3)}).write(tmp_path / f"{i}.arrow")
-    with pytest.raises(ValueError, match="wants column 'a: i64"):
+    with pytest.raises(ValueError, match="expected column 'a: int64"):
         hr.read(tmp_path / "*.arrow")
 
 
@@ -96,7 +96,7 @@ def test_what_was_written_says_how_many_are_lost(tmp_path):
         hr.read(tmp_path / "set")
     told = sorted(str(one.message) for one in heard)
     assert told[0].endswith(
-        f"wants 20 samples, got 16; not of the size that was written: '{cut}' of 50 bytes"
+        f"expected 20 samples, got 16; size differs from when it was written: '{cut}' (50 bytes)"
     )
     assert told[1].startswith("1 of 4 files is damaged") and len(told) == 2
 
@@ -111,11 +111,11 @@ def test_samples_of_a_damaged_shard_of_mds_fail_in_their_places(tmp_path):
     assert values_of(data.on_error("skip")) == [i for i in range(20) if i // 5 != 1]
     assert sorted(values_of(data.shuffle(seed=3).on_error("skip"))) == [i for i in range(20) if i // 5 != 1]
     for i in range(5, 10):
-        with pytest.raises(hr.CorruptSample, match="bytes as the index says, got"):
+        with pytest.raises(hr.CorruptSample, match="bytes as the index states, got"):
             data[i]
     for one in (tmp_path / "set").glob("*.mds"):
         one.write_bytes(one.read_bytes()[:-5])
-    with pytest.raises(ValueError, match="bytes as the index says, got"):
+    with pytest.raises(ValueError, match="bytes as the index states, got"):
         hr.read(tmp_path / "set")
 
 
@@ -179,7 +179,7 @@ def test_a_file_that_grows_while_it_is_opened_is_not_damaged(tmp_path):
                 try:
                     data = hr.read(sorted(tmp_path.glob("*.tfrecord")))
                 except ValueError as error:
-                    assert "as when it was looked at" in str(error) or "150.tfrecord" in str(error)
+                    assert "its size when it was listed" in str(error) or "150.tfrecord" in str(error)
                 else:
                     assert len(data) >= 4000
     finally:

@@ -154,10 +154,12 @@ def test_what_exceeds_the_memory_budget_names_sample_size_budget_and_line(photos
     ds, here = hr.read(photos), r"\((map|read|batch) at test_errors\.py:\d+\)$"
     exact = ds.map(lambda s: ops.resize(ops.decode_image(s.image, match="exact"), size=8))
     for needed, budget in ((size, size - 1), (200 * 200 * 3, size + 50_000)):
-        words = rf"^sample: wants {needed} bytes, the memory budget is {budget}: sample 0 of {file} {here}"
+        words = (
+            rf"^sample: needs {needed} bytes, but the memory budget is {budget}: sample 0 of {file} {here}"
+        )
         with pytest.raises(MemoryError, match=words):
             list(exact.options(memory_budget=budget, workers=1, io=1))
-    batch = rf"^batch of 12: wants {12 * (8 * 8 * 3 + 8)} bytes, the memory budget is 2000; a smaller batch or a larger .*{here}"
+    batch = rf"^batch of 12: needs {12 * (8 * 8 * 3 + 8)} bytes, but the memory budget is 2000; use a smaller batch or a larger .*{here}"
     with pytest.raises(MemoryError, match=batch):
         list(decoded(ds).batch(12).options(memory_budget=2000))
     rows = (
@@ -167,7 +169,7 @@ def test_what_exceeds_the_memory_budget_names_sample_size_budget_and_line(photos
         .options(memory_budget=size + 150_000, workers=1, io=1)
     )
     with pytest.raises(
-        MemoryError, match=r"budget is \d+, of which \d+ are in use; a smaller batch or window"
+        MemoryError, match=r"budget is \d+, of which \d+ are in use; use a smaller batch or window"
     ) as caught:
         list(rows)
     assert re.search(here, str(caught.value))
@@ -175,7 +177,7 @@ def test_what_exceeds_the_memory_budget_names_sample_size_budget_and_line(photos
 
 @pytest.mark.parametrize("wrong", [None, object(), [b"x"]])
 def test_data_of_no_type_that_there_is(wrong):
-    with pytest.raises(TypeError, match="wants an array, a number, bytes or str, got an array of"):
+    with pytest.raises(TypeError, match="expected an array, a number, bytes or str, got an array of"):
         ops.decode_image(wrong)
 
 
@@ -195,7 +197,7 @@ def test_wrong_parameters_name_operator_and_parameter():
     ds = hr.from_arrays(np.zeros((2, 8, 8, 3), np.uint8))
     with pytest.raises(ValueError, match="resize: "):
         ds.map(lambda x: ops.resize(x, size=-3))
-    with pytest.raises(ValueError, match="interpolation wants"):
+    with pytest.raises(ValueError, match="interpolation must be"):
         ds.map(lambda x: ops.resize(x, size=3, interpolation="hamming"))
     with pytest.raises(ValueError, match="decode_image: "):
         ds.map(ops.decode_image)
@@ -249,7 +251,8 @@ def test_what_leaves_every_pixel_to_the_file_is_let_pass(odd):
 def test_an_operator_over_a_ragged_batch_is_refused():
     dataset = hr.range(5).batch(2, ragged=True).map(lambda x: x + 1)
     with pytest.raises(
-        ValueError, match=rf"wants an array, got a batch of 2 rows that are none .*map before batch.*{HERE}"
+        ValueError,
+        match=rf"expected an array, got a batch of 2 rows that is not one array .*map before batch.*{HERE}",
     ):
         list(dataset.numpy())
 
@@ -336,7 +339,7 @@ def test_skip_at_the_end_is_skip_below_every_batch_too(seed: int) -> None:
 def test_skip_above_what_counts_batches_says_so() -> None:
     data = hr.range(12).map(_refuse((5,)), python=True).batch(3)
     for above in (data.shuffle(seed=1), data.cache()):
-        with pytest.raises(ValueError, match=r"on_error: \"skip\" leaves samples out of the batches below"):
+        with pytest.raises(ValueError, match=r"on_error: \"skip\" drops samples from the batches below"):
             list(above.on_error("skip"))
     assert [x.tolist() for x in data.shuffle(seed=1).on_error("replace")] != []
 
@@ -347,7 +350,7 @@ def test_what_the_system_refuses_is_known_by_its_errno_and_file(photos, tmp_path
         hr.read(nowhere)
     error = caught.value
     assert (error.errno, error.filename) == (errno.ENOENT, nowhere)
-    assert str(error) == f"read: cannot look at '{nowhere}': No such file or directory"
+    assert str(error) == f"read: cannot access '{nowhere}': No such file or directory"
     with pytest.raises(FileNotFoundError) as caught:
         hr.read(str(tmp_path / "x-*.tar"))
     assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(tmp_path / "x-*.tar"))

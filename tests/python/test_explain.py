@@ -79,10 +79,10 @@ def test_what_shapes_do_not_say_is_unknown_until_it_is_measured(photos):
     assert {said for _, said in sizes(plan.explain())} == {"size unknown until read"}
     measured = dict(sizes(plan.explain(measure=True)))
     files = [path.stat().st_size for path in photos.rglob("*.jpg")]
-    assert measured["read"] == f"about {(sum(files) + 8 * 12) / 12 / 1e3:.1f} kB each (12 looked at)"
+    assert measured["read"] == f"about {(sum(files) + 8 * 12) / 12 / 1e3:.1f} kB each (mean of 12)"
     whole = [element["x"].nbytes + len(element["jpeg"]) for element in plan.unbatch()]
-    assert measured["map"] == f"about {sum(whole) / 12 / 1e3:.1f} kB each (12 looked at)"
-    assert measured["batch"] == f"about {3 * sum(whole) / 12 / 1e3:.1f} kB each (12 looked at)"
+    assert measured["map"] == f"about {sum(whole) / 12 / 1e3:.1f} kB each (mean of 12)"
+    assert measured["batch"] == f"about {3 * sum(whole) / 12 / 1e3:.1f} kB each (mean of 12)"
     plan = plan.options(memory_budget=1 << 28)  # what is free changes while others run
     assert plan.explain(measure=True) == plan.explain(measure=True)
 
@@ -97,10 +97,10 @@ def test_looking_takes_sixteen_of_many_from_everywhere_and_two_batches():
     data = hr.range(10_000).map(lambda i: {"i": i})
     plan = data.map(look, python=True)
     seen.clear()
-    assert "16 looked at" in dict(sizes(plan.explain(measure=True)))["map"]
+    assert "mean of 16" in dict(sizes(plan.explain(measure=True)))["map"]
     assert 16 <= len(set(seen)) < 200 and max(seen) > 5000
     batched = data.batch(4).map(lambda s: {"i": np.zeros((s["i"].size % 5, 2))}, python=True)
-    assert sizes(batched.explain(measure=True))[-1] == ("map", "about 64 B each (2 looked at)")
+    assert sizes(batched.explain(measure=True))[-1] == ("map", "about 64 B each (mean of 2)")
 
 
 def test_looking_fills_no_cache(photos, tmp_path):
@@ -118,7 +118,7 @@ def test_looking_fills_no_cache(photos, tmp_path):
 def test_data_that_fail_while_they_are_looked_at_stay_unknown():
     broken = hr.from_list([b"no picture"] * 4).map(ops.decode_image)
     assert sizes(broken.explain(measure=True)) == [
-        ("read", "about 10 B each (4 looked at)"),
+        ("read", "about 10 B each (mean of 4)"),
         ("map", "size unknown until read"),
     ]
 
@@ -129,7 +129,7 @@ def test_streams_are_looked_at_from_their_beginning():
             yield {"x": np.zeros(i, np.uint8)}
 
     plan = hr.from_generator(numbers).filter(lambda s: ops.length(s.x) >= 0)
-    assert sizes(plan.explain(measure=True))[-1] == ("filter", "about 8 B each (16 looked at)")
+    assert sizes(plan.explain(measure=True))[-1] == ("filter", "about 8 B each (mean of 16)")
 
 
 def test_defaults_are_left_out_and_fields_are_no_numbers(photos):
@@ -152,7 +152,7 @@ def test_rewrites_say_what_they_changed():
     fused = part(text, "after fuse_maps (1x):")
     assert (
         fused[0]
-        == "    adjacent maps run as one program: no sample is put together in between, and unused fields are"
+        == "    adjacent maps run as one program: no samples are assembled in between, and unused fields are not"
     )
     assert "  - map  add(value=1)" in fused and "  - map  multiply(value=2)" in fused
     assert "  + map  add(value=1), multiply(value=2)" in fused
@@ -193,11 +193,11 @@ def test_lines_of_the_plan_keep_to_a_hundred_columns(photos):
 def test_the_estimate_is_near_what_a_run_holds(photos):
     plan = hr.read(photos).map(pixels).repeat(20).batch(8).options(workers=2, ready=4)
     total, held = memory(plan.explain(measure=True))
-    assert held["elements under way and ready"] == (
+    assert held["elements in progress and ready"] == (
         pytest.approx(4 * 8 * (32 * 32 * 3 + 8), rel=0.01),
         "4 of 24.6 kB",
     )
-    assert held["bytes that are read ahead"][0] > 0 and held["scratch of the workers"][0] > 0
+    assert held["bytes read ahead"][0] > 0 and held["scratch memory of workers"][0] > 0
     loader = plan.numpy()
     list(loader)
     peak = loader.report()["memory"]["peak"]
@@ -208,12 +208,12 @@ def test_windows_and_caches_are_in_it():
     data = hr.from_arrays({"x": np.zeros((1000, 100), np.uint8)})
     plan = data.filter(lambda s: ops.length(s.x) > 0).shuffle(seed=1, window=50).batch(10)
     _, held = memory(plan.explain())
-    assert held["window of shuffle"] == (5000, "50 of 100 B")
-    assert held["elements under way and ready"][1].endswith(" of 1.0 kB")
+    assert held["shuffle window"] == (5000, "50 of 100 B")
+    assert held["elements in progress and ready"][1].endswith(" of 1.0 kB")
     large = hr.from_arrays({"x": np.zeros((100, 10_000), np.uint8)})
     kept = large.map(lambda s: {"x": s.x}).cache(max_memory=2_000_000).shuffle(seed=1).batch(10)
     total, held = memory(kept.explain())
-    assert held["cache, beside the budget"] == (1_000_000, "100 of 10.0 kB, at most 2.0 MB")
+    assert held["cache, outside the budget"] == (1_000_000, "100 of 10.0 kB, at most 2.0 MB")
     assert total < 1_000_000  # it has memory of its own
     loader = kept.numpy().at_its_first_epoch()
     list(loader)

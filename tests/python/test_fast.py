@@ -379,7 +379,7 @@ def test_scaling_in_the_dct_is_chosen_and_part_of_the_plan(folder: str) -> None:
         apart.append(np.abs(one["x"].astype(float) - other["x"]).max() if is_jpeg else 0)
         assert is_jpeg or one["x"].tobytes() == other["x"].tobytes()
     assert sum(map(bool, apart)) > len(SIZES) and max(apart) < 30, apart
-    with pytest.raises(ValueError, match=r'decode_image: scale_in_dct wants match="fast", got match="exact"'):
+    with pytest.raises(ValueError, match=r'decode_image: scale_in_dct needs match="fast", got match="exact"'):
         ops.decode_image(b"", match="exact", scale_in_dct=True)
 
 
@@ -436,13 +436,13 @@ def test_an_image_and_a_mask_of_another_size_are_refused_by_the_operator_that_ge
     for decode in (fast, exact):
         for rewrites in (True, False):
             data = pairs.map(lambda s, decode=decode: both(s, decode)).options(rewrites=rewrites)
-            want = r"random_resized_crop: wants inputs of one height and width, got \(120, 120"
+            want = r"random_resized_crop: expected inputs of one height and width, got \(120, 120"
             with pytest.raises(ValueError, match=want):
                 list(data.numpy())
 
 
 def test_explain_says_which_verb_cuts_a_chain(folder: str) -> None:
-    said = "stands between, so the whole image is decoded exactly, which is slower"
+    said = "is in between, so the whole image is decoded exactly, which is slower"
 
     def text(border: Plan, second: Callable[[Any], Any]) -> str:
         data = border(hr.read(folder, format="images").map(lambda s: {"i": fast(s.image)}))
@@ -566,9 +566,9 @@ def test_the_same_broken_files_are_skipped_and_replaced(policy: str, tmp_path: P
 
 def test_too_many_pixels_and_too_small_images_are_refused(folder: str) -> None:
     data = hr.read(folder, format="images")
-    with pytest.raises((ValueError, MemoryError), match=r"decode_image: wants at most 10 pixels"):
+    with pytest.raises((ValueError, MemoryError), match=r"decode_image: expected at most 10 pixels"):
         list(data.map(lambda s: {"x": ops.resize(fast(s.image, max_pixels=10), size=(8, 8))}).numpy())
-    with pytest.raises(ValueError, match=r"center_crop: wants an image of at least \(50, 50\)"):
+    with pytest.raises(ValueError, match=r"center_crop: expected an image of at least \(50, 50\)"):
         list(data.map(lambda s: {"x": ops.center_crop(ops.resize(fast(s.image), size=40), size=50)}).numpy())
 
 

@@ -73,7 +73,7 @@ def test_it_fails_where_the_filter_looks(rewrites: bool) -> None:
         DATA.map(pair).filter(lambda s: s.n % 3 > 0, python=True),  # a function is given the whole sample
         DATA.map(pair).cache().filter(lambda s: s.n < 0),  # to be kept, it is made
     ):
-        with pytest.raises(ValueError, match="reshape: wants as many elements"):
+        with pytest.raises(ValueError, match="reshape: expected the number of elements"):
             list(data.options(rewrites=rewrites))
 
 

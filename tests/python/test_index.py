@@ -100,7 +100,7 @@ def test_epochs_are_the_same_with_points_and_without(folder: Path, cache: Path):
 
 def test_a_report_says_how_many_images_were_decoded_with_points(folder: Path, cache: Path):
     data = hr.read(folder, format="images").with_ids().map(train).options(workers=2).numpy()
-    ours, with_points = "headrace (baseline JPEG)", "headrace (baseline JPEG, checkpoints)"
+    ours, with_points = "headrace (baseline JPEG)", "headrace (baseline JPEG, entropy points)"
     plain = FILES * 4 // 5
 
     def decoders(loader: Any) -> dict[str, int]:
@@ -137,16 +137,16 @@ def test_a_damaged_index_is_none(folder: Path, cache: Path):
 
 
 def test_what_index_wants(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(ValueError, match=r"wants a field of encoded images, got \{value: i64"):
+    with pytest.raises(ValueError, match=r"expected a field of encoded images, got \{value: int64"):
         hr.index(hr.range(3))
-    with pytest.raises(ValueError, match="a step of 0 to 8192, got 8193"):
+    with pytest.raises(ValueError, match="step must be from 0 to 8192, got 8193"):
         hr.index(folder, step=8193)
-    with pytest.raises(TypeError, match="step wants a whole number"):
+    with pytest.raises(TypeError, match="step must be an integer"):
         hr.index(folder, step=0.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="known length"):
         hr.index(hr.read(folder).repeat())
     cache.write_text("no folder")
-    with pytest.raises(OSError, match="wants a folder that only this user may write to"):
+    with pytest.raises(OSError, match="expected a folder that only this user may write to"):
         hr.index(folder)
 
 

@@ -58,10 +58,10 @@ def records(tmp_path: Path) -> Path:
 
 def test_features_their_shapes_and_where_they_are_missing(records: Path) -> None:
     lines = [line.split() for line in headrace("inspect", records).stdout.splitlines()]
-    assert ["features", "box", "f32", "(4)"] in lines
+    assert ["features", "box", "float32", "(4)"] in lines
     assert ["image/encoded", "bytes", "()", "an", "encoded", "image"] in lines
-    assert ["label", "i64", "()", "missing", "in", "2"] in lines
-    assert ["tags", "i64", "(?)", "1", "to", "5", "values"] in lines
+    assert ["label", "int64", "()", "missing", "in", "2"] in lines
+    assert ["tags", "int64", "(?)", "1", "to", "5", "values"] in lines
     assert ["images", "5", "JPEG", "colour"] in lines
 
 
@@ -70,7 +70,7 @@ def test_the_call_can_be_pasted(records: Path) -> None:
     assert (told["field"], told["operator"], told["missing"]) == ("record", "parse_example", {"label": 2})
     assert told["params"]["features"]["label"] == {
         "kind": "fixed_len",
-        "dtype": "i64",
+        "dtype": "int64",
         "shape": [],
         "default_value": 0,
     }

@@ -109,14 +109,14 @@ def test_an_item_that_raises_is_named_and_costs_no_other(batch: int, workers: in
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ({"x": 1.5}, r"field 'x' wants i64 \(\) as item 0 has it, got f64 \(\): sample 70 of"),
+        ({"x": 1.5}, r"field 'x': expected int64 \(\) as in item 0, got float64 \(\): sample 70 of"),
         (
             {"x": np.zeros(2, np.int64)},
-            r"field 'x' wants i64 \(\) as item 0 has it, got i64 \(2\): sample 70 of",
+            r"field 'x': expected int64 \(\) as in item 0, got int64 \(2\): sample 70 of",
         ),
-        ({"z": 1}, r'item 70 has the structure \{"z":0\}, and item 0 \{"x":0\}.*sample 70 of'),
+        ({"z": 1}, r'item 70 has the structure \{"z":0\}, but item 0 has \{"x":0\}.*sample 70 of'),
         ({"x": None}, r"got None in field 'x'.*sample 70 of"),
-        ({"x": 1 << 63}, r"field 'x' wants i64 \(\) as item 0 has it, got u64 \(\): sample 70 of"),
+        ({"x": 1 << 63}, r"field 'x': expected int64 \(\) as in item 0, got uint64 \(\): sample 70 of"),
     ],
 )
 def test_an_item_unlike_item_0_is_named(odd: Any, words: str) -> None:

@@ -116,7 +116,7 @@ def test_lists_of_texts_are_those_that_json_reads(tmp_path: Path) -> None:
         "".join(json.dumps(row, ensure_ascii=i % 2 == 0) + "\n" for i, row in enumerate(rows)), "utf-8"
     )
     ds = hr.read(path)
-    assert list(ds.schema) == ["n", "x", "in/y"] and ds.schema["x"]["lengths"].dtype == "i64"
+    assert list(ds.schema) == ["n", "x", "in/y"] and ds.schema["x"]["lengths"].dtype == "int64"
     assert check(path, ds) == 500
     for i, sample in zip(hr.range(500).shuffle(seed=2), ds.shuffle(seed=2), strict=True):
         assert is_same(rows[int(i)]["x"], sample["x"])
@@ -149,7 +149,7 @@ def test_lists_of_no_texts_come_back_by_what_was_written_of_them(tmp_path: Path)
     assert hr.read(tmp_path / "a.jsonl")[0] == {"x": "[]"}
     back = hr.read_jsonl(tmp_path / "a.jsonl", dtypes={"x/values": "str", "x/lengths": "i64"})
     assert [(s["x"]["values"], s["x"]["lengths"].tolist()) for s in back] == [("", [])] * 3
-    message = r"sample 0 .*field 'x': wants lengths that add up to the 3 bytes"
+    message = r"sample 0 .*field 'x': expected lengths that add up to the 3 bytes"
     with pytest.raises(ValueError, match=message), hr.writer(tmp_path / "b.jsonl", fields) as w:
         w.write({"x/values": "aä", "x/lengths": np.array([1, 1])})
 
@@ -158,18 +158,18 @@ def test_null_and_missing_keys_have_defaults_or_are_errors(tmp_path: Path) -> No
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1.5, "t": "x", "v": [1, 2]}\n\n{"a": null}\n')
     ds = hr.read_jsonl(path)
-    wanted = (
-        r"column 'a' wants f64 \(\), got null; defaults= says what stands for it.*a\.jsonl, line 3 at byte"
-    )
+    wanted = r"column 'a' is null in this line; expected float64 \(\); set a value.*a\.jsonl, line 3 at byte"
     with pytest.raises(hr.CorruptSample, match=wanted):
         list(ds)
-    with pytest.raises(hr.CorruptSample, match="column 't' wants str, got nothing; defaults="):
+    with pytest.raises(
+        hr.CorruptSample, match="column 't' is missing in this line; expected str; set a value"
+    ):
         list(hr.read_jsonl(path, columns=["t"]))
     assert len(list(ds.on_error("skip"))) == 1
     given = {"a": math.nan, "t": "", "v": [0, 0]}
     last = hr.read_jsonl(path, defaults=given)[1]
     assert math.isnan(last["a"]) and last["t"] == "" and last["v"].tolist() == [0, 0]
-    with pytest.raises(ValueError, match=r"columns wants names of columns \(a, t, v\), got 'b'"):
+    with pytest.raises(ValueError, match=r"columns: expected names of columns \(a, t, v\), got 'b'"):
         hr.read_jsonl(path, columns=["b"])
     floats = hr.read_jsonl(path, columns=["v"], dtypes={"v": np.float32})
     assert floats[0]["v"].dtype == np.float32
@@ -257,12 +257,14 @@ def test_what_is_written_comes_back(tmp_path: Path, ending: str) -> None:
 
 def test_what_a_format_of_text_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     for ending in ("csv", "jsonl"):
-        with pytest.raises(ValueError, match=f"{ending}: field 'x' is bytes"):
+        with pytest.raises(ValueError, match=rf"{ending}: field 'x'.* bytes"):
             hr.from_arrays({"x": [b"a"]}).write(tmp_path / f"a.{ending}")
-    with pytest.raises(ValueError, match=r"csv: field 'x' has the shape \(2\).*jsonl has lists"):
+    with pytest.raises(ValueError, match=r"csv: field 'x': .* got shape \(2\); jsonl can hold lists"):
         hr.from_arrays({"x": np.zeros((3, 2))}).write(tmp_path / "a.csv")
     numbers = hr.from_arrays({"x": np.array([1.0, math.nan])})
-    with pytest.raises(ValueError, match=r"sample 1 .*: field 'x': JSON has finite numbers, got nan"):
+    with pytest.raises(
+        ValueError, match=r"sample 1 .*: field 'x': JSON can hold only finite numbers, got nan"
+    ):
         numbers.write(tmp_path / "a.jsonl")
     numbers.write(tmp_path / "a.csv", verify=True)
     assert (tmp_path / "a.csv").read_text() == "x\n1.0\nnan\n"
@@ -283,8 +285,6 @@ def test_others_read_what_is_written(tmp_path: Path) -> None:
 @needs_data
 def test_lines_that_are_no_objects_are_named() -> None:
     cellphones = Path(DATA) / "text/simdjson__simdjson/jsonexamples/amazon_cellphones.ndjson"
-    wanted = (
-        r"amazon_cellphones\.ndjson': wants a JSON object, got '\[' behind 0 bytes of the line \(line 1\)"
-    )
+    wanted = r"amazon_cellphones\.ndjson': expected a JSON object, got '\[' at byte 0 of the line \(line 1\)"
     with pytest.raises(hr.CorruptSample, match=wanted):
         hr.read_jsonl(cellphones)

@@ -60,8 +60,8 @@ def test_encoded_and_raw_are_not_mixed():
     ds = hr.read_lmdb(both, values="datum")
     with pytest.raises(
         hr.CorruptSample,
-        match=r"wants an encoded image as the first value has.*caffe_raw_lmdb/data.mdb, record 0 in page",
+        match=r"expected an encoded image as in the first value.*caffe_raw_lmdb/data.mdb, record 0 in page",
     ):
         ds[20]
-    with pytest.raises(hr.CorruptSample, match="wants values that are a Datum"):
+    with pytest.raises(hr.CorruptSample, match="expected values that are a Datum"):
         hr.read_lmdb(DATA / "lmdb/XPixelGroup__BasicSR/tests/data/lq.lmdb", values="datum")

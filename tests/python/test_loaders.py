@@ -421,10 +421,8 @@ def test_of_two_threads_that_begin_an_iteration_the_later_one_goes_on():
 def test_a_loader_says_what_to_send_to_another_process(ds):
     loader = ds.numpy()
     for copied in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(
-            TypeError, match=r"a loader cannot be pickled or copied.*its dataset, which can be"
-        ):
+        with pytest.raises(TypeError, match=r"a loader cannot be pickled or copied.*pickle its dataset"):
             copied(loader)
     assert lists(pickle.loads(pickle.dumps(loader.dataset)).numpy()) == lists(ds.numpy())
-    with pytest.raises(TypeError, match="a loader is what DataLoader is"):
+    with pytest.raises(TypeError, match="a loader replaces DataLoader"):
         loader[0]

@@ -70,7 +70,7 @@ class TestMissing:
         assert told(folder) == []
         (gone,) = (one for one in folder.glob("out-00001-of-00004.*") if one.suffix != ".idx")
         remove(gone)
-        text = f"1 of 4 shards is missing: '{gone}', and with it 5 of 20 samples, as '{folder}/headrace.json' says"
+        text = f"1 of 4 shards is missing: '{gone}' (5 of 20 samples, according to '{folder}/headrace.json')"
         assert told(folder) == [text]
         with pytest.warns(UserWarning, match="1 of 4 shards is missing"):
             data = hr.read(folder)
@@ -82,11 +82,13 @@ class TestMissing:
         done = command("run", folder)
         assert done.stderr.count(f"note: {text}\n") == 1
         copied = command("convert", folder, tmp_path / "copy", "--format", "arrow")
-        assert f"of {folder}: {text}" in copied.stdout
+        assert f"{folder}: {text}" in copied.stdout
         assert "missing" not in hr.read(tmp_path / "copy").metadata
         (tmp_path / "out" / "headrace.json").unlink()
         if container != "lmdb":  # which is told of by the file in its folder
-            assert told(folder) == [f"1 of 4 shards is missing: '{gone}', by the names of the others"]
+            assert told(folder) == [
+                f"1 of 4 shards is missing: '{gone}' (judging by the numbers in file names)"
+            ]
 
     def test_patterns_want_what_they_match_and_lists_what_they_name(self, tmp_path):
         folder = written(tmp_path, "tfrecord")
@@ -121,9 +123,9 @@ class TestNumbers:
         assert "headrace.json" not in before.stdout
         (cut,) = (one for one in folder.glob("out-00001-of-00004.*") if one.suffix != ".idx")
         cut.write_bytes(b"")
-        text = f"'{folder}/headrace.json' wants 20 samples, got 15; not of the size that was written: '{cut}' of 0 bytes"
+        text = f"'{folder}/headrace.json': expected 20 samples, got 15; size differs from when it was written: '{cut}' (0 bytes)"
         assert told(folder) == [text]  # and is heard of the others
-        with pytest.warns(UserWarning, match="wants 20 samples, got 15"):
+        with pytest.warns(UserWarning, match="expected 20 samples, got 15"):
             assert hr.read(folder).metadata["differs"] == text
         checked = command("verify", folder)
         assert text in checked.stdout and checked.returncode == 1
@@ -138,7 +140,7 @@ class TestNumbers:
         whole = (tmp_path / "a.tfrecord").read_bytes()
         assert told(tmp_path / "a.tfrecord") == []
         (tmp_path / "a.tfrecord").write_bytes(whole[: len(whole) // 20 * 10])
-        assert "wants 20 samples, got 10" in told(tmp_path / "a.tfrecord")[0]
+        assert "expected 20 samples, got 10" in told(tmp_path / "a.tfrecord")[0]
         assert command("verify", tmp_path / "a.tfrecord").returncode == 1
 
     def test_a_shard_by_itself_wants_its_own(self, tmp_path):
@@ -146,7 +148,7 @@ class TestNumbers:
         assert told(folder / "out-00002-of-00004.tfrecord") == []
         shutil.copy(folder / "out-00002-of-00004.tfrecord", folder / "more.tfrecord")
         assert told(folder / "more.tfrecord") == []
-        assert "wants 20 samples, got 25" in told(folder)[0]
+        assert "expected 20 samples, got 25" in told(folder)[0]
 
     def test_options_that_choose_samples_are_not_compared(self, tmp_path):
         hr.from_arrays({"a": np.arange(10)}).write(tmp_path / "a.parquet")
@@ -180,7 +182,7 @@ class TestReadWith:
         numbers().write(tmp_path / "new.rec")
         for ending in ("rec", "idx"):
             (tmp_path / f"new.{ending}").replace(tmp_path / f"out.{ending}")
-        with pytest.warns(UserWarning, match="wants 6 samples, got 20"):
+        with pytest.warns(UserWarning, match="expected 6 samples, got 20"):
             assert len(hr.read(tmp_path / "out.rec").schema) == 3
 
     def test_dtypes_are_those_that_were_written(self, tmp_path):
@@ -245,28 +247,28 @@ class TestHostile:
         numbers().write(tmp_path / "out.rec")
         (tmp_path / "out.rec.headrace.json").write_text(text)
         (line,) = told(tmp_path / "out.rec")
-        assert line.startswith(f"'{tmp_path}/out.rec.headrace.json' is not heard: ")
-        assert command("verify", tmp_path / "out.rec").stdout.count("is not heard") == 1
+        assert line.startswith(f"'{tmp_path}/out.rec.headrace.json' is ignored: ")
+        assert command("verify", tmp_path / "out.rec").stdout.count("is ignored") == 1
 
     @pytest.mark.parametrize("members", ODD.values(), ids=ODD)
     def test_a_manifest_of_something_else_is_told_and_not_heard(self, tmp_path, members):
         numbers().write(tmp_path / "out.rec")
         change(tmp_path / "out.rec.headrace.json", **members)
         (line,) = told(tmp_path / "out.rec")
-        assert "out.rec.headrace.json' is not heard: " in line
+        assert "out.rec.headrace.json' is ignored: " in line
 
     def test_a_huge_manifest_is_not_read(self, tmp_path):
         numbers().write(tmp_path / "out.rec")
         with (tmp_path / "out.rec.headrace.json").open("r+b") as file:
             file.truncate(1 << 40)
-        assert "is not heard: wants at most" in told(tmp_path / "out.rec")[0]
+        assert "is ignored: expected at most" in told(tmp_path / "out.rec")[0]
 
     def test_options_that_no_writer_gives_are_not_heard(self, tmp_path):
         data = hr.from_arrays({"a": np.arange(10)})
         data.write(tmp_path / "a.parquet")
         change(tmp_path / "a.parquet.headrace.json", read_with={"where": [["a", "<", 3]]})
         (line,) = told(tmp_path / "a.parquet")
-        assert "has options that its writer does not give" in line
+        assert "its read_with is not what its writer sets" in line
         assert len(hr.read(tmp_path / "a.parquet")) == 10
 
     @pytest.mark.parametrize(
@@ -278,7 +280,7 @@ class TestHostile:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             assert len(hr.read(tmp_path / "out.rec")) == 20
-        assert ["has options that its writer does not give" in str(one.message) for one in heard] == [
+        assert ["its read_with is not what its writer sets" in str(one.message) for one in heard] == [
             isinstance(read_with, dict)
         ] * len(heard)
         assert len(heard) == isinstance(read_with, dict)
@@ -298,7 +300,10 @@ class TestSets:
                 shard.rename(tmp_path / shard.name)
         (text,) = told(tmp_path)
         names = f"'{tmp_path}/train-*-of-00002.tfrecord', '{tmp_path}/val-*-of-00002.tfrecord'"
-        assert text == f"2 sets of shards: {names}; all are read as one, and one of them alone by its name"
+        assert (
+            text
+            == f"2 sets of shards: {names}; all are read as one data set; to read one of them, pass its pattern"
+        )
         with pytest.warns(UserWarning, match="2 sets of shards"):
             assert len(hr.read(tmp_path)) == 40
         assert told(tmp_path / "*.tfrecord") == []
@@ -317,13 +322,16 @@ class TestAltered:
         )
         hr.from_arrays(values).write(folder, format=container, shards=4)
         done = command("verify", folder)
-        assert done.returncode == 0 and "samples are those that were written" in done.stdout
+        assert done.returncode == 0 and "the samples match the hashes that were stored" in done.stdout
         first, second = sorted(
             one for one in folder.iterdir() if "-of-" in one.name and one.suffix != ".idx"
         )[:2]
         first.rename(tmp_path / "aside"), second.rename(first), (tmp_path / "aside").rename(second)
         done = command("verify", folder)
-        assert f"not what was written: '{first}', '{second}'" in done.stdout and done.returncode == 1
+        assert (
+            f"contents differ from what was written: '{first}', '{second}'" in done.stdout
+            and done.returncode == 1
+        )
         altered = json.loads(command("verify", folder, "--json").stdout)["altered"]
         assert altered == [str(first), str(second)]
 
@@ -338,7 +346,7 @@ class TestAltered:
         folder = written(tmp_path, "tfrecord")
         numbers(5).map(lambda s: {"record": s.record}).write(tmp_path / "other.tfrecord")
         (tmp_path / "other.tfrecord").replace(folder / "out-00001-of-00004.tfrecord")
-        assert any("not of the size that was written" in one for one in told(folder))
+        assert any("size differs from when it was written" in one for one in told(folder))
 
 
 class TestClasses:
@@ -359,7 +367,7 @@ class TestClasses:
         folder = written(tmp_path, "tfrecord")
         cut = folder / "out-00001-of-00004.tfrecord"
         cut.write_bytes(cut.read_bytes()[:-3])
-        with pytest.warns(UserWarning, match="1 of 20 samples stands for what cannot be read"):
+        with pytest.warns(UserWarning, match="1 of 20 samples is damaged and cannot be read"):
             data = hr.read(folder)
         assert data.metadata["damaged"]
         data.on_error("skip").write(tmp_path / "clean.tfrecord")

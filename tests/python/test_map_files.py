@@ -258,7 +258,7 @@ def test_small_records_of_a_file_that_is_cut_are_an_error(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert f"wanted {wanted} bytes at" in done.stdout and "sample " in done.stdout
+    assert f"expected {wanted} bytes at" in done.stdout and "sample " in done.stdout
 
 
 CUT = """
@@ -299,10 +299,10 @@ def test_a_file_that_is_cut_is_an_error_and_not_the_end(tmp_path: Path, cut: int
     )
     assert done.returncode == 0, done.stderr
     reading, *looking = done.stdout.splitlines()
-    assert "reading: tfrecord: wanted 100016 bytes at" in reading and "sample " in reading
+    assert "reading: tfrecord: expected 100016 bytes at" in reading and "sample " in reading
     assert len(looking) == 2
     for line in looking:
-        assert f"of '{path}', which became shorter" in line
+        assert f"of '{path}', but it became shorter" in line
 
 
 def test_with_a_handler_of_the_users_files_are_read(tmp_path: Path) -> None:

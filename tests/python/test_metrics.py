@@ -12,9 +12,10 @@ import urllib.request
 import warnings
 
 import pytest
+from headrace._watching import metrics as _metrics
 
 import headrace as hr
-from headrace import _metrics, ops
+from headrace import ops
 
 parser = pytest.importorskip("prometheus_client.openmetrics.parser")
 

@@ -54,7 +54,7 @@ def test_it_is_kept_in_a_plan_and_changes_no_element(tmp_path: Path) -> None:
     assert list(again.options(workers=2)) == list(data) == [-x for x in range(30)]
     assert again.plan() == text
     (tmp_path / "hostile.json").write_text(text.replace('"num_parallel": 1', '"num_parallel": -3'))
-    with pytest.raises(ValueError, match="num_parallel wants 1 to 65536, got -3"):
+    with pytest.raises(ValueError, match="num_parallel must be 1 to 65536, got -3"):
         hr.load_plan(tmp_path / "hostile.json", bind=data.slots)
 
 
@@ -72,9 +72,9 @@ def one_more(x: int) -> int:
 
 
 def test_what_it_cannot_bound_is_said() -> None:
-    with pytest.raises(ValueError, match=r"map: num_parallel bounds .* native operators"):
+    with pytest.raises(ValueError, match=r"map: num_parallel limits .* native operators"):
         hr.range(3).map(lambda x: x + 1, num_parallel=2)
-    with pytest.raises(ValueError, match="num_parallel wants"):
+    with pytest.raises(ValueError, match="num_parallel must be"):
         hr.range(3).map(one_more, python="threads", num_parallel=0)
     with pytest.raises(TypeError, match=r"num_parallel"):
         hr.range(3).map(one_more, python="threads", num_parallel=1.5)  # type: ignore[arg-type]

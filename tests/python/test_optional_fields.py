@@ -74,7 +74,7 @@ def test_a_run_goes_on_among_them(source: str) -> None:
 
 
 def test_defaults_are_for_samples_with_names() -> None:
-    with pytest.raises(TypeError, match=r"from_list: defaults= is for samples that are dicts, got int"):
+    with pytest.raises(TypeError, match=r"from_list: defaults= needs samples that are dicts, got int"):
         hr.from_list([1, 2], defaults={"b": 0})
     with pytest.raises(ValueError, match="from_list: element 1 has the structure"):
         hr.from_list([{"a": 1}, {"a": 1, "b": 2}])
@@ -84,11 +84,11 @@ def test_columns_of_objects_are_what_they_hold() -> None:
     for values in ([1, 2], [1.5, 2], [True, False], ["a", "b"]):
         data = hr.from_arrays({"a": np.array(values, dtype=object)})
         assert [x["a"] for x in data] == values
-    for mixed, what in (([1.5, None], "None in it"), ([1, "a"], "wants arrays of numbers")):
+    for mixed, what in (([1.5, None], "contains None"), ([1, "a"], "expected arrays of numbers")):
         with pytest.raises(TypeError, match=what):
             hr.from_arrays({"a": np.array(mixed, dtype=object)})
 
 
 def test_a_function_that_returns_a_dataset_is_refused() -> None:
-    with pytest.raises(TypeError, match="the function returned a Dataset; flat_map wants an array of rows"):
+    with pytest.raises(TypeError, match="the function returned a Dataset; flat_map needs an array of rows"):
         hr.range(3).flat_map(lambda x: hr.range(2), python=True)

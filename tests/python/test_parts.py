@@ -70,7 +70,7 @@ PLANS = {
 def outcome(plan, folder, policy, rewrites):
     dataset = plan(hr.read(folder, format="images"))
     if policy == "replace" and "filter" in dataset.explain():
-        pytest.skip("replace wants random access")
+        pytest.skip("replace needs random access")
     dataset = dataset.on_error(policy).options(rewrites=rewrites, workers=2)
     try:
         return [np.asarray(e["x"]).tobytes() for e in dataset.numpy()]

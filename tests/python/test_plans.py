@@ -146,9 +146,9 @@ def test_columns_are_bound_by_name(tmp_path, source):
         assert again.plan() == ds.plan() and [dict(x) for x in again] == [dict(x) for x in ds]
         assert again.fingerprint() == ds.fingerprint()
     assert len(load({"price": a[:2], "qty": b[:2]})) == 2
-    wanted = "'t': wants qty: i64 (), price: f64 () a row, got "
+    wanted = "'t': expected qty: int64 (), price: float64 () per row, got "
     for data, got in (
-        ({"qty": a, "price": b}, "qty: f64 (), price: i64 ()"),
+        ({"qty": a, "price": b}, "qty: float64 (), price: int64 ()"),
         ({"qty": b, "cost": a}, "qty: i64 (), cost: f64 ()"),
         ((b, a), "0: i64 (), 1: f64 ()"),
         ({"qty": b.astype(np.int32), "price": a}, "qty: i32 (), price: f64 ()"),
@@ -157,14 +157,14 @@ def test_columns_are_bound_by_name(tmp_path, source):
     ):
         assert wanted + got in refusal(lambda data=data: load(data))
     said = refusal(lambda: hr.load_plan(tmp_path / "plan.json", bind={"s": 1}))
-    assert said == "plan: has no slot 's' for what bind= gives; it wants 't'"
+    assert said == "plan: bind= has 's', but the plan has no such slot; its slots are 't'"
 
 
 def test_plans_that_say_nothing_of_their_slots_are_bound_as_ever(tmp_path):
     old = '{"headrace":1,"seed":0,"plan":{"verb":"read","source":{"format":"arrays","slot":"arrays"}}}'
     (tmp_path / "plan.json").write_text(old)
     assert plain(hr.load_plan(tmp_path / "plan.json", bind={"arrays": [1, 2]})) == [1, 2]
-    assert "'arrays' is not bound; give it with" in refusal(lambda: hr.load_plan(tmp_path / "plan.json"))
+    assert "'arrays' is not bound; pass bind=" in refusal(lambda: hr.load_plan(tmp_path / "plan.json"))
 
 
 def test_what_verbs_take_can_be_bound_to_them(tmp_path):
@@ -177,7 +177,7 @@ def test_what_verbs_take_can_be_bound_to_them(tmp_path):
         assert (
             plain(hr.load_plan(path, bind={"keys": keys})) == plain(hr.range(4).sort_by(keys)) == [3, 1, 2, 0]
         )
-    assert "wants keys in memory, one number each" in refusal(
+    assert "expected keys in memory, one number each" in refusal(
         lambda: hr.load_plan(path, bind={"keys": np.eye(4)})
     )
     hr.range(3).sample([1.0, 0, 2]).save_plan(path)
@@ -187,7 +187,7 @@ def test_what_verbs_take_can_be_bound_to_them(tmp_path):
         assert plain(again) == plain(ints) == plain(hr.range(3).sample(weights))
     hr.choose([hr.range(3), hr.range(10, 13)], [0, 1, 1]).save_plan(path)
     assert plain(hr.load_plan(path, bind={"choices": np.array([1, 0, 1], np.int32)})) == [10, 0, 11]
-    assert "one whole number each" in refusal(lambda: hr.load_plan(path, bind={"choices": [0.5, 1.0]}))
+    assert "one integer each" in refusal(lambda: hr.load_plan(path, bind={"choices": [0.5, 1.0]}))
 
 
 READ = {"verb": "read", "source": {"format": "range", "start": 0, "stop": 4, "step": 1}}
@@ -197,14 +197,14 @@ READ = {"verb": "read", "source": {"format": "range", "start": 0, "stop": 4, "st
     ("plan", "said"),
     [
         ({"verb": "batch", "size": 2, "drop_lst": True, "input": READ},
-         "plan: batch has no member 'drop_lst'; it knows size, drop_last, ragged, padding"),
-        ({"verb": "batch", "input": READ}, "plan: batch wants a 'size', got none"),
-        ({"verb": "batch", "size": "2", "input": READ}, "plan: batch: wants an integer 'size', got \"2\""),
-        ({"verb": "take", "count": -1, "input": READ}, "plan: take: wants a number of at least 0 for 'count', got -1"),
+         "plan: batch has no member 'drop_lst'; its members are: size, drop_last, ragged, padding"),
+        ({"verb": "batch", "input": READ}, "plan: batch: 'size' is missing"),
+        ({"verb": "batch", "size": "2", "input": READ}, "plan: batch: expected an integer 'size', got \"2\""),
+        ({"verb": "take", "count": -1, "input": READ}, "plan: take: 'count' must be a number of at least 0, got -1"),
         ({"verb": "unbatch", "size": 1, "input": READ}, "plan: unbatch has no member 'size'"),
         ({"verb": "map", "program": {"inputs": [0], "steps": [{"op": "cast", "in": [0], "parameters": {}}], "outputs": [1],
                                      "names": ["value"], "structure": "0"}, "input": READ},
-         "plan: the step cast has no member 'parameters'; it knows op, in, params, bound"),
+         "plan: the step cast has no member 'parameters'; its members are: op, in, params, bound"),
     ],
 )  # fmt: skip
 def test_slips_in_plans_are_named(tmp_path, plan, said):

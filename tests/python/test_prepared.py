@@ -211,27 +211,27 @@ def test_only_the_shards_of_a_slice_are_opened(toy: Path) -> None:
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        (None, "split= says which: 'train', 'test'"),
+        (None, "set split= to one of 'train', 'test'"),
         ("dev", "has no split 'dev'; there are 'train', 'test'"),
-        ("train[:24]", "wants a slice of 23 samples, got one from 0 to 24"),
-        ("train[", "split wants a name with a slice"),
-        ("train[5]", "split wants a name with a slice"),
-        ("train[1.5:]", "split wants a name with a slice"),
-        ("train[a:b]", "split wants a name with a slice"),
-        ("train[10%:5]+", "split wants a name"),
-        ("train[:]", "split wants a name"),
-        ("train[]", "split wants a name"),
-        ("train[1:2:3]", "split wants a name"),
-        ("train[1__0:]", "split wants a name"),
-        ("train[10.0:]", "split wants a name"),
-        ("train[:101%]", "split wants a name"),
-        ("train[:%]", "split wants a name"),
-        ("train[5%:1shard]", "split wants a name"),
-        ("train[:10%](closest)", "split wants a name"),
-        (" train", "split wants a name"),
+        ("train[:24]", "expected a slice of 23 samples, got one from 0 to 24"),
+        ("train[", "split: expected a name with an optional slice"),
+        ("train[5]", "split: expected a name with an optional slice"),
+        ("train[1.5:]", "split: expected a name with an optional slice"),
+        ("train[a:b]", "split: expected a name with an optional slice"),
+        ("train[10%:5]+", "split: expected a name"),
+        ("train[:]", "split: expected a name"),
+        ("train[]", "split: expected a name"),
+        ("train[1:2:3]", "split: expected a name"),
+        ("train[1__0:]", "split: expected a name"),
+        ("train[10.0:]", "split: expected a name"),
+        ("train[:101%]", "split: expected a name"),
+        ("train[:%]", "split: expected a name"),
+        ("train[5%:1shard]", "split: expected a name"),
+        ("train[:10%](closest)", "split: expected a name"),
+        (" train", "split: expected a name"),
         ("all[:5]", "has no split 'all'"),
-        ("train[-24:]", "wants a slice of 23 samples, got one from -24 to 23"),
-        ("train[9:5]", "wants a slice that ends behind its begin, got one from 9 to 5"),
+        ("train[-24:]", "expected a slice of 23 samples, got one from -24 to 23"),
+        ("train[9:5]", "expected a slice that ends after its start, got one from 9 to 5"),
     ],
 )
 def test_splits_that_are_none_are_named(toy: Path, split: str | None, message: str) -> None:
@@ -245,19 +245,19 @@ def test_damage_of_tfds_is_named(toy: Path) -> None:
     shard.write_bytes(framed(*good[:3]))
     with pytest.raises(
         hr.CorruptSample,
-        match=r"toy-test.tfrecord-00000-of-00001': wants 4 samples in these files as dataset_info\.json says, got 3",
+        match=r"toy-test.tfrecord-00000-of-00001': expected 4 samples in these files as in dataset_info\.json, got 3",
     ):
         hr.read(toy, split="test")
     changes: list[tuple[str, Any, str]] = [
-        ("label", None, "wants feature 'label'"),
-        ("vec", [1.0, 2.0], r"feature 'vec' wants values for shape \(3\), got 2"),
-        ("dyn", [1, 2, 3], r"feature 'dyn' wants values for shape \(\?, 2\), got 3"),
-        ("dyn", [1, 2**15], "feature 'dyn' wants i16, got 32768"),
-        ("label", 1.5, "feature 'label' wants i64, got floats"),
-        ("text", b"\xff", "feature 'text' wants UTF-8"),
-        ("texts", ["é".encode()[:1], "é".encode()[1:]], "feature 'texts' wants UTF-8"),
-        ("image", [b"a", b"b"], "feature 'image' wants one value of bytes"),
-        ("lists/ragged_row_lengths_0", [1, 2], "feature 'lists' wants lengths"),
+        ("label", None, "expected feature 'label'"),
+        ("vec", [1.0, 2.0], r"feature 'vec': expected values for shape \(3\), got 2"),
+        ("dyn", [1, 2, 3], r"feature 'dyn': expected values for shape \(\?, 2\), got 3"),
+        ("dyn", [1, 2**15], "feature 'dyn': expected int16, got 32768"),
+        ("label", 1.5, "feature 'label': expected int64, got floats"),
+        ("text", b"\xff", "feature 'text': expected UTF-8"),
+        ("texts", ["é".encode()[:1], "é".encode()[1:]], "feature 'texts': expected UTF-8"),
+        ("image", [b"a", b"b"], "feature 'image': expected one value of bytes"),
+        ("lists/ragged_row_lengths_0", [1, 2], "feature 'lists': expected lengths"),
     ]
     for name, value, message in changes:
         features = sample(5) | {name: value}
@@ -272,10 +272,10 @@ def test_damage_of_tfds_is_named(toy: Path) -> None:
     info = json.loads((toy / "dataset_info.json").read_text())
     for change, error, message in [
         ({"fileFormat": "riegeli"}, NotImplementedError, "got 'riegeli'"),
-        ({"splits": []}, hr.CorruptSample, "wants a list 'splits'"),
-        ({"splits": [{"name": "test", "shardLengths": ["-4"]}]}, hr.CorruptSample, "wants numbers of samples"),
+        ({"splits": []}, hr.CorruptSample, "expected a list 'splits'"),
+        ({"splits": [{"name": "test", "shardLengths": ["-4"]}]}, hr.CorruptSample, "expected numbers of samples"),
         ({"splits": [{"name": "test", "shardLengths": ["4"], "filepathTemplate": "../{SPLIT}"}]},
-         hr.CorruptSample, "wants files in its folder"),
+         hr.CorruptSample, "expected files in its folder"),
     ]:  # fmt: skip
         (toy / "dataset_info.json").write_text(json.dumps(info | change))
         with pytest.raises(error, match=message):
@@ -398,27 +398,27 @@ def test_folders_of_the_cache_are_read(saved: Path, tmp_path: Path) -> None:
     assert len(hr.read(folder, split="test[1:]")) == 3
     info["splits"]["test"]["num_examples"] = 5  # type: ignore[index]
     (folder / "dataset_info.json").write_text(json.dumps(info))
-    with pytest.raises(hr.CorruptSample, match=r"wants 5 samples as dataset_info\.json says, got 4"):
+    with pytest.raises(hr.CorruptSample, match=r"expected 5 samples as in dataset_info\.json, got 4"):
         hr.read(folder, split="test")
 
 
 def test_what_a_saved_folder_lacks_is_named(saved: Path) -> None:
     refused: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({}, ValueError, "split= says which: 'train', 'test'"),
+        ({}, ValueError, "set split= to one of 'train', 'test'"),
         ({"split": "dev"}, ValueError, "has no split 'dev'; there are 'train', 'test'"),
-        ({"split": "train+test"}, ValueError, "wants parts of one split"),
-        ({"split": "train[:1.5%]"}, ValueError, "split wants a name with a slice"),
-        ({"split": "train[1shard:]"}, ValueError, "split wants a name with a slice"),
-        ({"split": "train[:10](closest)"}, ValueError, "split wants a name with a slice"),
-        ({"split": "train[:10%](up)"}, ValueError, "split wants a name with a slice"),
-        ({"split": "train[:5%](pct1_dropremainder)"}, ValueError, "of at least 100 samples, got 11"),
-        ({"split": "train[:5%](pct1_dropremainder)+train[:5%]"}, ValueError, "rounded in one way"),
-        ({"split": "train[7:3]"}, ValueError, "ends behind its begin, got one from 7 to 3"),
+        ({"split": "train+test"}, ValueError, "expected parts of one split"),
+        ({"split": "train[:1.5%]"}, ValueError, "split: expected a name with an optional slice"),
+        ({"split": "train[1shard:]"}, ValueError, "split: expected a name with an optional slice"),
+        ({"split": "train[:10](closest)"}, ValueError, "split: expected a name with an optional slice"),
+        ({"split": "train[:10%](up)"}, ValueError, "split: expected a name with an optional slice"),
+        ({"split": "train[:5%](pct1_dropremainder)"}, ValueError, "needs at least 100 samples, got 11"),
+        ({"split": "train[:5%](pct1_dropremainder)+train[:5%]"}, ValueError, "rounded in the same way"),
+        ({"split": "train[7:3]"}, ValueError, "ends after its start, got one from 7 to 3"),
         ({"split": "train", "columns": ["texts"]}, NotImplementedError, "cannot read column 'texts'"),
         (
             {"split": "train", "columns": ["x"]},
             ValueError,
-            r"wants names of columns \(pixels, label, .*\), got 'x'",
+            r"expected names of columns \(pixels, label, .*\), got 'x'",
         ),
     ]
     for options, error, message in refused:
@@ -431,9 +431,9 @@ def test_what_a_saved_folder_lacks_is_named(saved: Path) -> None:
         (
             {"_data_files": [{"filename": "../x.arrow"}]},
             hr.CorruptSample,
-            "wants names of files in its folder",
+            "expected names of files in its folder",
         ),
-        ({"_data_files": []}, hr.CorruptSample, "wants a list '_data_files'"),
+        ({"_data_files": []}, hr.CorruptSample, "expected a list '_data_files'"),
         ({"_data_files": [{"filename": "gone.arrow"}]}, FileNotFoundError, "gone.arrow"),
     ]:
         state.write_text(json.dumps(whole | change))

@@ -173,7 +173,7 @@ def test_state_plan_and_fingerprint_do_not_depend_on_where(tmp_path, fields):
 
 def test_what_cannot_be_sent_is_refused_where_it_is_given():
     with pytest.raises(
-        ValueError, match='python wants True, False, "threads" or "processes", got \'process\''
+        ValueError, match='python must be True, False, "threads" or "processes", got \'process\''
     ):
         hr.range(3).map(functions.rows, python="process")
     if "cloudpickle" not in sys.modules:
@@ -199,7 +199,7 @@ def test_a_function_that_stands_in_no_file_says_what_to_do(by):
     done = subprocess.run(command, input=code, capture_output=True, text=True, timeout=60, check=False)
     if importlib.util.find_spec("cloudpickle") is None:
         assert (
-            "'one' stands in no file" in done.stderr
+            "'one' is not defined in a file" in done.stderr
             and "define it in a module, or install cloudpickle" in done.stderr
         )
     else:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headrace._watching import progress as _progress
 
 import headrace as hr
-from headrace import _progress, ops
+from headrace import ops
 
 pytest.importorskip("tqdm")
 
@@ -211,7 +212,7 @@ def test_without_tqdm_elements_come_with_one_warning(monkeypatch):
 
 
 def test_what_is_wrong_is_said_at_once():
-    with pytest.raises(TypeError, match="progress: wants a loader or something else to iterate over, got 3"):
+    with pytest.raises(TypeError, match="progress: expected a loader or another iterable, got 3"):
         hr.progress(3)
     with pytest.raises(TypeError, match="did you mean 'desc'"):
         hr.progress([], dsc="x")

@@ -89,7 +89,7 @@ def test_values_of_rows_with_more_dimensions_and_with_none() -> None:
 def test_rows_that_differ_along_another_axis_have_no_values() -> None:
     column = ragged_batch([np.ones((2, n)) for n in (3, 4)])
     for name in ("values", "row_splits"):
-        with pytest.raises(ValueError, match=r"differ along axis 0 only, got \(2, 3\) and \(2, 4\)"):
+        with pytest.raises(ValueError, match=r"differ only along axis 0, got shapes \(2, 3\) and \(2, 4\)"):
             getattr(column, name)
 
 
@@ -180,8 +180,8 @@ def test_a_batch_of_ragged_rows_is_an_error_even_of_one():
     for ds in (ragged.batch(1), ragged.batch(2), ragged.window(1), ragged.shuffle(window=2).batch(1)):
         with pytest.raises(
             ValueError,
-            match=r"'x' wants rows of one shape, row 0 \((batch|sample) \d\) has rows of any lengths",
+            match=r"'x': expected rows of one shape, but row 0 \((batch|sample) \d\) is itself ragged",
         ):
             list(ds)
-    with pytest.raises(ValueError, match="pack: wants sequences of numbers"):
+    with pytest.raises(ValueError, match="pack: expected sequences of numbers"):
         list(ragged.pack({"x": 4}))

@@ -116,15 +116,15 @@ def test_a_class_function_may_be_python() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(ValueError, match=r"initial wants as many classes as target, 3, got 2"):
+    with pytest.raises(ValueError, match=r"initial must have as many classes as target, 3, got 2"):
         data().rejection_resample(label, TARGET, [0.5, 0.5])
-    with pytest.raises(ValueError, match=r"initial wants a share above 0 of class 2"):
+    with pytest.raises(ValueError, match=r"initial must have a share above 0 for class 2"):
         data().rejection_resample(label, TARGET, [0.5, 0.5, 0])
-    with pytest.raises(ValueError, match=r"target wants shares of at least 0"):
+    with pytest.raises(ValueError, match=r"target: shares must be at least 0"):
         data().rejection_resample(label, [-1, 1, 1])
-    with pytest.raises(ValueError, match=r"wants a class, one whole number"):
+    with pytest.raises(ValueError, match=r"expected a class \(one integer\)"):
         data().rejection_resample(lambda s: s["label"] / 2, TARGET, INITIAL)
-    with pytest.raises(ValueError, match=r"wants a class from 0 to 1, got 2"):
+    with pytest.raises(ValueError, match=r"expected a class from 0 to 1, got 2"):
         list(data().rejection_resample(label, [1, 1]))
-    with pytest.raises(TypeError, match="wants a function, got 3"):
+    with pytest.raises(TypeError, match="expected a function, got 3"):
         data().rejection_resample(3, TARGET)  # type: ignore[arg-type]

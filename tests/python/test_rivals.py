@@ -57,7 +57,7 @@ def test_images_names_and_labels_are_those_of_the_originals(folder):
 
 def test_the_hashes_of_mds_are_compared():
     assert len(hr.read_mds(WRITTEN / "mds_zstd", verify=True)) == 20
-    with pytest.raises(ValueError, match="verify wants a hash of xxh32"):
+    with pytest.raises(ValueError, match="verify needs a hash of xxh32"):
         hr.read_mds(WRITTEN / "mds_raw", verify=True)
 
 
@@ -82,7 +82,7 @@ def small(image, height, width):
 @pytest.mark.parametrize("mode", ["jpg", "raw", "proportion"])
 def test_beton_has_the_same_photographs_in_its_sizes(mode):
     ds = hr.read(WRITTEN / "beton" / f"{mode}.beton")
-    assert [f.dtype for f in ds.schema.values()] == [("u8" if mode == "raw" else "bytes"), "i64"]
+    assert [f.dtype for f in ds.schema.values()] == [("uint8" if mode == "raw" else "bytes"), "int64"]
     decoded = (
         ds if mode == "raw" else ds.map(lambda s: {"image": ops.decode_image(s.image), "label": s.label})
     )

@@ -119,11 +119,11 @@ def test_plan_and_errors(tmp_path: Path) -> None:
     assert "seed=3, blocks=4" in plan.explain()
     plan.save_plan(tmp_path / "plan.json")
     assert _values(hr.load_plan(tmp_path / "plan.json")) == _values(plan)
-    with pytest.raises(ValueError, match=r"shuffle: wants window= or blocks=, not both"):
+    with pytest.raises(ValueError, match=r"shuffle: expected window= or blocks=, got both"):
         ds.shuffle(window=3, blocks=4)
     with pytest.raises(ValueError, match=r"blocks"):
         ds.shuffle(blocks=-1)
-    with pytest.raises(ValueError, match=r"global shuffle wants random access"):
+    with pytest.raises(ValueError, match=r"global shuffle needs random access"):
         ds.filter(lambda s: s.x > 3).shuffle(blocks=4)
     with pytest.raises(ValueError, match=r"at most 2\^62"):
         ds.shuffle(blocks=2**63)
@@ -136,7 +136,7 @@ def test_plan_and_errors(tmp_path: Path) -> None:
         "sort_by": ds.sort_by("x"),
     }
     for verb, child in moved.items():
-        with pytest.raises(ValueError, match=rf"lie in the data, and {verb} before it"):
+        with pytest.raises(ValueError, match=rf"in the order of the data, but {verb} before it"):
             child.shuffle(blocks=4)
 
 
@@ -185,7 +185,9 @@ def test_blocks_are_opened_once_in_the_half_of_the_budget_and_the_report_says_wh
     enough, few = bytes_read(2 * 2 * blocks * block + 8 * block), bytes_read(5 * block)
     assert enough[0] < 1.1 * numbers.nbytes
     assert "opened again" not in enough[1]
-    assert "opened again for want of memory: a shuffle(blocks=) of few, or a larger memory_budget=" in few[1]
+    assert (
+        "opened again for lack of memory: with fewer blocks= in shuffle, or a larger memory_budget=" in few[1]
+    )
 
 
 def test_explain_says_what_is_opened_again_and_only_that(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_explain_says_what_is_opened_again_and_only_that(tmp_path: Path) -> None
     assert (note, read < 1.1) == ("", True), "all 12 blocks stay"
     note, read = told(ds.shuffle(seed=1), numbers.nbytes)
     assert (
-        "of 12 blocks 6 stay in memory (2.9 MB, half of the budget), so that about 50 of 100 samples read"
+        "6 of 12 blocks stay in memory (2.9 MB, half of the budget), so about 50 of 100 samples each read"
         in note
     )
     assert 10 < read < 75
@@ -221,7 +223,7 @@ def test_an_order_that_reads_again_and_again_warns_before_it_begins(tmp_path: Pa
     hr.from_arrays({"x": numbers}).write(tmp_path / "x.parquet", options={"rows_per_group": 100})
     batches = hr.read(tmp_path / "x.parquet").shuffle(seed=1).batch(10)
     loader = batches.options(memory_budget=numbers.nbytes).numpy()
-    with pytest.warns(RuntimeWarning, match="about 50 of 100 samples read and open a whole block"):
+    with pytest.warns(RuntimeWarning, match="about 50 of 100 samples each read and open a whole block"):
         iter(loader)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

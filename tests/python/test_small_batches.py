@@ -98,12 +98,12 @@ def test_each_has_memory_of_its_own() -> None:
 def test_one_that_fails_comes_after_those_before_it(batch: Callable[[hr.Dataset], hr.Dataset]) -> None:
     data = batch(hr.from_list([np.zeros(3 + (i == 150)) for i in range(SIZE)]))
     elements, error = [], ""
-    with pytest.raises(ValueError, match="wants rows of") as raised:
+    with pytest.raises(ValueError, match="expected rows of") as raised:
         for element in data.options(workers=2):
             elements.append(told(element))
     error = str(raised.value)
     assert len(elements) == 37
-    with pytest.raises(ValueError, match="wants rows of") as raised:
+    with pytest.raises(ValueError, match="expected rows of") as raised:
         list(data.options(workers=1, rewrites=False))
     assert error == str(raised.value)
     assert "row 2 (sample 150 of " in error

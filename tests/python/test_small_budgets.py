@@ -51,6 +51,6 @@ def test_a_block_larger_than_the_budget_is_an_error_with_both_figures_and_made_o
     hr.from_arrays({"x": np.arange(3_000_000) // 1000}).write(path, options=whole)
     ds = hr.read(path).batch(100)
     loader = ds.options(memory_budget=8 << 20, workers=1, io=1).numpy()
-    with pytest.raises(MemoryError, match=r"wants \d{8} bytes, the memory budget is 8388608"):
+    with pytest.raises(MemoryError, match=r"needs \d{8} bytes, but the memory budget is 8388608"):
         next(iter(loader))
     assert loader.report()["io"]["reads"] <= 4

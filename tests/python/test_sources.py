@@ -1,3 +1,5 @@
+import ast
+import builtins
 import inspect
 
 import numpy as np
@@ -36,7 +38,7 @@ def test_dtypes_go_there_and_back(dtype):
 
 
 def test_arrays_of_other_lengths_are_refused():
-    with pytest.raises(ValueError, match="columns of one length, got 'a' with 2 rows and 'b' with 3"):
+    with pytest.raises(ValueError, match="columns of the same length, got 'a' with 2 rows and 'b' with 3"):
         hr.from_arrays({"a": [1, 2], "b": [1, 2, 3]})
     with pytest.raises(TypeError, match="complex"):
         hr.from_arrays(np.zeros(3, complex))
@@ -97,13 +99,33 @@ def test_read_names_what_it_does_not_know(photos, tmp_path):
         hr.read(photos, colour="red")
 
 
-def test_every_format_with_a_path_has_a_reader_with_its_options():
+def test_every_format_with_a_path_has_a_documented_reader():
     for row in hr.formats():
         if row["made"]:
             continue
         reader = getattr(readers, f"read_{row['name']}")
-        assert getattr(hr, reader.__name__) is reader
-        assert list(inspect.signature(reader).parameters)[1:] == [option["name"] for option in row["options"]]
+        assert getattr(hr, reader.__name__) is reader and reader.__name__ in hr.__all__
+        options = {option["name"]: option for option in row["options"]}
+        _, *arguments = inspect.signature(reader).parameters.values()
+        assert [argument.name for argument in arguments] == list(options)
+        for argument in arguments:
+            assert argument.kind is argument.KEYWORD_ONLY
+            assert (argument.default is argument.empty) == options[argument.name]["required"]
+        assert row["fields"] and (row["path"] or row["takes_files"]), reader.__name__
+        for error, _ in row["raises"]:
+            assert hasattr(hr, error) or hasattr(builtins, error)
+        calls = [node for node in ast.walk(ast.parse(row["example"])) if isinstance(node, ast.Call)]
+        (call,) = (node for node in calls if ast.unparse(node.func) == f"hr.{reader.__name__}")
+        assert {word.arg for word in call.keywords} <= options.keys()
+
+
+def test_readers_take_paths_and_numbers_that_json_lacks(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,\n,2.5\n")
+    ds = hr.read_csv(tmp_path / "x.csv", defaults={"a": 7, "b": float("nan")})
+    assert [int(s["a"]) for s in ds] == [1, 7] and np.isnan(ds[0]["b"])
+    (tmp_path / "list.txt").write_text("x.png 3\n")
+    listed = hr.read_file_list(tmp_path / "list.txt", root=tmp_path, key=False)
+    assert list(listed.schema) == ["image", "label"] and '"key"' not in listed.plan()
 
 
 def test_columns_of_a_data_frame_are_fields():
@@ -148,18 +170,18 @@ def test_columns_of_a_data_frame_are_fields():
     [
         (
             lambda pd: pd.to_datetime(["2020-01-01", "2020-01-02"]),
-            r"column 'odd' holds datetime64.*\.astype\(\"int64\"\)",
+            r"column 'odd' has dtype datetime64.*\.astype\(\"int64\"\)",
         ),
         (
             lambda pd: pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True),
-            r"column 'odd' holds datetime64.*UTC",
+            r"column 'odd' has dtype datetime64.*UTC",
         ),
         (lambda pd: pd.to_timedelta([1, 2]), r"column 'odd' holds timedelta64"),
         (
             lambda pd: pd.Series(["a", None], dtype=object),
-            r"column 'odd' wants .*got NoneType \(None\).*fillna",
+            r"column 'odd': expected .*got NoneType \(None\).*fillna",
         ),
-        (lambda pd: pd.Series([[1], [2, 3]]), r"column 'odd' wants .*got list \(\[1\]\)"),
+        (lambda pd: pd.Series([[1], [2, 3]]), r"column 'odd': expected .*got list \(\[1\]\)"),
     ],
 )
 def test_a_column_that_can_be_no_field_is_named_with_a_way_out(column, words):

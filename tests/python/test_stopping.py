@@ -47,6 +47,7 @@ def threads() -> int:
     return len(list(Path("/proc/self/task").iterdir()))
 
 
+@pytest.mark.alone(ci=True)
 @pytest.mark.parametrize("name", ["progressive.jpg", "baseline.jpg", "plain.png"])
 def test_dropping_the_iterator_ends_all_threads_at_once(large: Path, tmp_path: Path, name: str):
     (tmp_path / name).symlink_to(large / name)

@@ -92,7 +92,9 @@ def test_columns_have_the_dtypes_that_hold_them(tmp_path: Path) -> None:
     some = hr.read_csv(tmp_path, columns=["name", "price"], dtypes={"price": np.float32, "name": bytes})
     assert rows_of(some)[0] == [b"x", np.float32(0.1)] and some[0]["price"].dtype == np.float32
     assert next(iter(ds.batch(3)))["id"].tolist() == [1, 2, 3]
-    with pytest.raises(ValueError, match=r"columns wants names of columns \(id, price, name\), got 'title'"):
+    with pytest.raises(
+        ValueError, match=r"columns: expected names of columns \(id, price, name\), got 'title'"
+    ):
         hr.read_csv(tmp_path, columns=["title"])
 
 
@@ -100,7 +102,9 @@ def test_errors_of_a_table_name_file_line_and_column(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('id,text\n1,"two\nlines"\n,x\n3,y\n')
     ds = hr.read_csv(path)
-    with pytest.raises(hr.CorruptSample, match=r"column 'id' wants i64, got nothing.*a\.csv, line 4 at byte"):
+    with pytest.raises(
+        hr.CorruptSample, match=r"column 'id' is empty in this row; expected int64.*a\.csv, line 4 at byte"
+    ):
         list(ds)
     assert [int(s["id"]) for s in ds.on_error("skip")] == [1, 3]
     assert [int(s["id"]) for s in hr.read_csv(path, defaults={"id": -1})] == [1, -1, 3]
@@ -143,7 +147,7 @@ def test_records_of_one_length_are_images_of_cifar(tmp_path: Path) -> None:
 
     ds = hr.read_fixed(tmp_path / "data_batch_?.bin", record_bytes=3073).map(decode, python=True)
     assert len(ds) == 20 and np.array_equal(ds[13]["image"], images[13]) and int(ds[13]["label"]) == 13
-    with pytest.raises(hr.CorruptSample, match="wants records of 3072 bytes"):
+    with pytest.raises(hr.CorruptSample, match="expected whole records of 3072 bytes"):
         hr.read_fixed(tmp_path / "data_batch_?.bin", record_bytes=3072)
 
 
@@ -152,18 +156,21 @@ def test_one_bad_row_of_many_makes_no_column_text_without_a_word(tmp_path: Path)
     rows = ["id,price", *(f"{i},{i}.25" for i in range(1000))]
     rows[501] = "500,n/a"
     path.write_text("\n".join(rows))
-    told = rf"column 'price' is text for 'n/a' \({path}, line 502\): the other 999 are numbers"
+    told = (
+        rf"column 'price' is read as strings because of 'n/a' \({path}, line 502\); the other 999 are numbers"
+    )
     with pytest.warns(UserWarning, match=told) as warned:
         ds = hr.read(path)
     assert warned[0].filename == __file__
     assert ds.schema["price"].dtype == "str"
-    assert "note: column 'price' is text" in ds.explain()
+    assert "note: column 'price' is read as strings" in ds.explain()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hr.read(path, dtypes={"price": "str"}).schema["price"].dtype == "str"
         typed = hr.read_csv(path, dtypes={"price": "f64"})
     with pytest.raises(
-        hr.CorruptSample, match=rf"column 'price' wants f64, got 'n/a': sample 500 of {path}, line 502"
+        hr.CorruptSample,
+        match=rf"column 'price': expected float64, got 'n/a': sample 500 of {path}, line 502",
     ):
         list(typed)
     assert [int(sample["id"]) for sample in typed.on_error("skip")] == [i for i in range(1000) if i != 500]
@@ -191,7 +198,7 @@ def test_options_formats_and_columns_that_were_meant_are_named(tmp_path: Path) -
         hr.read_csv(tmp_path / "x.csv", **nearly)  # type: ignore[arg-type]
     for read in (hr.read_csv, hr.read_jsonl):
         with pytest.raises(
-            TypeError, match=r"text is UTF-8, and dtypes=.* gives a column's bytes as they are"
+            TypeError, match=r"text must be UTF-8; dtypes=.* reads a column as raw bytes"
         ):
             read(tmp_path / "x.csv", encoding="latin-1")  # type: ignore[operator]
     with pytest.raises(ValueError, match="text is UTF-8, and dtypes="):

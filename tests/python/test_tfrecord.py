@@ -60,7 +60,7 @@ def test_the_pattern_is_in_the_plan(folder: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_said(folder: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"wants 3 names to match, 1 do not"):
+    with pytest.raises(FileNotFoundError, match=r"expands to 3 names, but 1 of them match no file"):
         hr.read(f"{folder}/train-{{0..2}}-of-2")
     with pytest.raises(FileNotFoundError, match=r"has 3 files: 'notes.txt'"):
         hr.read(folder / "test-*")
@@ -73,7 +73,7 @@ def test_what_is_missing_is_said(folder: Path) -> None:
 def test_a_damaged_record_costs_itself_only(folder: Path) -> None:
     path = folder / "train-0-of-2"
     path.write_bytes(path.read_bytes()[:-5] + b"XX" + path.read_bytes()[-3:])
-    told = r"^tfrecord: wants data and their checksum, .*: sample 1 of .*train-0-of-2, record 1 at byte 17"
+    told = r"^tfrecord: the record's data does not match its checksum: sample 1 of .*train-0-of-2, record 1 at byte 17"
     with pytest.raises(hr.CorruptSample, match=told):
         records_of(hr.read(folder))
     assert records_of(hr.read(folder).on_error("skip")) == [b"a", b"ccc"]

@@ -93,9 +93,9 @@ def test_a_cuda_device_gets_the_same_batches(ds):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is here")
 def test_cuda_that_is_not_there():
-    with pytest.raises(RuntimeError, match="torch: device 'cuda' wants CUDA, and PyTorch finds none"):
+    with pytest.raises(RuntimeError, match="torch: device 'cuda' needs CUDA, but PyTorch finds no"):
         hr.range(4).torch("cuda")
-    with pytest.raises(RuntimeError, match="torch: pin_memory=True wants CUDA"):
+    with pytest.raises(RuntimeError, match="torch: pin_memory=True needs CUDA"):
         hr.range(4).torch(pin_memory=True)
 
 
@@ -136,5 +136,5 @@ def test_rows_of_a_ragged_batch_go_to_a_device_as_one():
 
 
 def test_pytorchs_dataloader_does_not_take_a_loader(ds):
-    with pytest.raises(TypeError, match="a loader is what DataLoader is"):
+    with pytest.raises(TypeError, match="a loader replaces DataLoader"):
         list(DataLoader(ds.batch(4).torch(), batch_size=None))

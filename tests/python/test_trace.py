@@ -111,7 +111,7 @@ def stalls(path: Path, ready: int, ordered: bool) -> list[float]:
     return [sum(together(e, wait) for wait in waits) / e["dur"] for e in slow]
 
 
-@pytest.mark.alone
+@pytest.mark.alone(ci=True)
 def test_slow_samples_stall_what_the_ring_does_not_hold_and_nothing_when_unordered(tmp_path: Path) -> None:
     # A ring of 8 lasts for 32 ms of the 200, one of 80 for 320; unordered, others overtake the slow one.
     short = stalls(tmp_path / "short.json", ready=8, ordered=True)

@@ -72,13 +72,13 @@ def test_ids_and_validity_are_fields_on_request():
 def test_wrong_arguments_say_what_was_wanted():
     ds = hr.range(10)
     for wrong, message in [
-        (lambda: ds.batch(0), "batch: size wants a whole number of at least 1, got 0"),
+        (lambda: ds.batch(0), "batch: size must be at least 1, got 0"),
         (lambda: ds.shard(2, 2), "0 <= rank < world, got rank 2 of 2"),
         (lambda: ds.shard(1), "both rank and world"),
         (lambda: ds.shard(0, 2, even="odd"), "'wrap', 'drop', 'pad', got 'odd'"),
         (lambda: ds.on_error("ignore"), "'raise', 'skip', 'replace', got 'ignore'"),
         (lambda: ds.repeat(0), "at least 1"),
-        (lambda: ds.filter(lambda x: x + 1), "wants one bool"),
+        (lambda: ds.filter(lambda x: x + 1), "must return one bool"),
         (lambda: ds.filter(lambda x: x > 3).shuffle(seed=1), "window="),
         (lambda: ds.concatenate(hr.from_arrays({"a": [1]})), "the same fields"),
     ]:
@@ -92,7 +92,7 @@ def test_wrong_arguments_say_what_was_wanted():
 def test_elements_without_a_field_cannot_be_put_together(verb, arguments):
     nothing = hr.range(6).map(lambda x: {})
     assert list(nothing) == [{}] * 6
-    with pytest.raises(ValueError, match=f"{verb}: wants elements with at least one field, got none"):
+    with pytest.raises(ValueError, match=f"{verb}: expected elements with at least one field, got none"):
         getattr(nothing, verb)(*arguments)
     with_another = hr.zip({"nothing": nothing, "x": hr.range(6)}).batch(4)
     assert [sorted(batch) for batch in with_another.numpy()] == [["nothing", "x"]] * 2
@@ -118,9 +118,9 @@ def test_rank_and_world_come_from_the_launcher(environment, expected):
 
 
 def test_launchers_that_disagree_are_an_error():
-    with pytest.raises(ValueError, match="torchrun says 1 of 2, Slurm says 3 of 4"):
+    with pytest.raises(ValueError, match="torchrun has rank 1 of 2, Slurm has rank 3 of 4"):
         from_environment({"RANK": "1", "WORLD_SIZE": "2", "SLURM_PROCID": "3", "SLURM_NTASKS": "4"})
-    with pytest.raises(ValueError, match="RANK wants a number, got 'one'"):
+    with pytest.raises(ValueError, match="RANK must be a number, got 'one'"):
         from_environment({"RANK": "one", "WORLD_SIZE": "2"})
 
 
@@ -169,6 +169,6 @@ def test_steps_of_a_known_length_are_refused() -> None:
         part.batch(2),
         hr.range(20).shuffle(seed=1).batch(2).shard(0, 2, steps=3),
     ):
-        with pytest.raises(ValueError, match=r"steps= is for lengths that cannot be known"):
+        with pytest.raises(ValueError, match=r"steps= is only for lengths that are unknown"):
             list(known)
     assert len(list(part.filter(lambda x: x < 11))) == 3

@@ -145,5 +145,5 @@ def test_each_pose_is_utf_8(voc: Path) -> None:
     (voc / "Annotations/a.xml").write_bytes(b"<annotation>" + one + b"</annotation>")
     assert hr.read_voc_xml(voc, pose=True)[0]["pose"]["values"] == "\u00e9"
     (voc / "Annotations/a.xml").write_bytes(b"<annotation>" + first + second + b"</annotation>")
-    with pytest.raises(hr.CorruptSample, match="wants a <pose> in UTF-8"):
+    with pytest.raises(hr.CorruptSample, match="expected a <pose> in UTF-8"):
         hr.read_voc_xml(voc, pose=True)[0]

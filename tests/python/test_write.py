@@ -69,14 +69,14 @@ class TestWriter:
         assert [sample[0] for sample in found] == list(range(50))
 
     def test_a_sample_of_another_structure_is_refused(self, tmp_path):
-        reason = re.escape('wants a sample of the structure {"x":0}, got {"y":0}')
+        reason = re.escape('expected a sample with the structure {"x":0}, got {"y":0}')
         with pytest.raises(ValueError, match=reason), hr.writer(tmp_path / "out.tfrecord") as writer:
             writer.write({"x": 1})
             writer.write({"y": 1})
         assert names(tmp_path) == []
 
     def test_nothing_written_wants_a_schema(self, tmp_path):
-        with pytest.raises(ValueError, match="wants a sample, or a schema"):
+        with pytest.raises(ValueError, match="expected at least one sample, or a schema"):
             hr.writer(tmp_path / "out.tfrecord").close()
         with hr.writer(tmp_path / "out.tfrecord", {"x": ("i64", [])}):
             pass
@@ -84,11 +84,11 @@ class TestWriter:
 
     def test_a_schema_says_what_may_come(self, tmp_path):
         writer = hr.writer(tmp_path / "out.tfrecord", {"x": ("f32", [3])})
-        with pytest.raises(ValueError, match="'x' wants f32"), writer:
+        with pytest.raises(ValueError, match="'x': expected float32"), writer:
             writer.write({"x": np.zeros(4, "f4")})
 
     def test_unknown_endings_list_the_known(self, tmp_path):
-        with pytest.raises(ValueError, match=r"by the ending of .*tfrecord \(.tfrecord\)"):
+        with pytest.raises(ValueError, match=r"names no format that can be written; .*tfrecord \(.tfrecord\)"):
             hr.writer(tmp_path / "out.abc", {"x": ("f32", [3])})
 
 
@@ -118,15 +118,15 @@ class TestDatasetWrite:
         data, out = hr.read(photos), tmp_path / "out.tar"
         out.write_text("somebody's")
         with pytest.raises(
-            ValueError, match=r"is there already, and overwrite=True .* wants a data set that"
+            ValueError, match=r"exists already, and overwrite=True .* replaces only a data set that"
         ):
             data.write(out)
-        with pytest.raises(ValueError, match="wants a data set that Headrace wrote"):
+        with pytest.raises(ValueError, match="replaces only a data set that Headrace wrote"):
             data.write(out, overwrite=True)
         assert out.read_text() == "somebody's"
         out.unlink()
         data.write(out)
-        with pytest.raises(ValueError, match="is there already; overwrite=True"):
+        with pytest.raises(ValueError, match="exists already; overwrite=True"):
             data.write(out)
         data.take(3).write(out, overwrite=True)
         assert len(hr.read(out)) == 3
@@ -155,7 +155,7 @@ class TestDatasetWrite:
         assert (report["samples"], report["broken"]) == (2000, 1000)
         broken = json.loads((tmp_path / "out.csv.quarantine.json").read_text())["broken"]
         assert [entry["position"] for entry in broken] == list(range(1, 3000, 3))
-        assert "column 'x' wants f64, got 'oops': sample 1 of" in broken[0]["reason"]
+        assert "column 'x': expected float64, got 'oops': sample 1 of" in broken[0]["reason"]
         assert [sample["i"] for sample in hr.read(tmp_path / "out.csv")] == rows
 
     @pytest.mark.alone
@@ -180,7 +180,7 @@ class TestDatasetWrite:
             hr.read(photos).batch(2, ragged=True).write(tmp_path / "out.tfrecord")
 
     def test_without_an_end_nothing_is_written(self, photos, tmp_path):
-        with pytest.raises(ValueError, match="wants an end"):
+        with pytest.raises(ValueError, match="the dataset is infinite"):
             hr.read(photos).repeat().write(tmp_path / "out.tfrecord")
 
     def test_progress_counts_and_stops(self, photos, tmp_path):
@@ -197,7 +197,7 @@ class TestDatasetWrite:
 
         def look(progress):
             for path in ("out.partial", "out.partial/.data", "out.partial/.data/out"):
-                with pytest.raises(ValueError, match="is a data set that is not whole"):
+                with pytest.raises(ValueError, match="is an unfinished data set"):
                     hr.read(tmp_path / path)
                 refused.append(path)
             return progress["phase"] == "writing"
@@ -371,5 +371,5 @@ def test_labels_of_mxnet_become_folders_where_they_are_whole(tmp_path, photos):
     ]
     for label in (0.5, -1.0, float("nan"), 1e30):
         odd = hr.from_arrays({"image": images[:1], "label": np.array([label])})
-        with pytest.raises(ValueError, match="wants labels that are whole numbers from 0 on, got"):
+        with pytest.raises(ValueError, match="expected labels that are integers of at least 0, got"):
             odd.write(tmp_path / "odd", format="image_folder")

@@ -56,7 +56,7 @@ def test_a_forked_child_leaves_the_writer_to_its_parent(tmp_path: Path) -> None:
             writer.write({"record": b"y"})
         except RuntimeError as error:
             del writer
-            os._exit(0 if "of the process that made it" in str(error) else 2)
+            os._exit(0 if "cannot be used in a forked process" in str(error) else 2)
         os._exit(1)
     assert exit_code(child) == 0
     writer.write({"record": b"x"})
@@ -69,7 +69,7 @@ def test_a_failed_close_is_over(tmp_path: Path) -> None:
     writer.write({"record": b"x"})
     path.write_bytes(b"of somebody else")
     for _ in range(2):
-        with pytest.raises(ValueError, match="is there already"):
+        with pytest.raises(ValueError, match="exists already"):
             writer.close()
     with pytest.raises(ValueError, match="the writer is closed"):
         writer.write({"record": b"x"})
@@ -131,7 +131,7 @@ def test_lists_of_bytes_and_what_is_no_list_of_texts(tmp_path: Path) -> None:
 
 def test_what_a_format_cannot_hold_is_told_with_the_first_sample(tmp_path: Path) -> None:
     w = hr.writer(tmp_path / "x.lmdb")
-    with pytest.raises(ValueError, match="lmdb holds one bytes field"):
+    with pytest.raises(ValueError, match="lmdb: expected one bytes field"):
         w.write({"image": b"jpeg", "x": 0.5})
     assert list(tmp_path.iterdir()) == []
 
@@ -142,10 +142,14 @@ def test_what_a_format_cannot_hold_is_told_with_the_first_sample(tmp_path: Path)
         (
             {"x": ("u8", [None, None]), "x/shape": ("i64", [2])},
             None,
-            "two features would be called 'x/shape'",
+            "two features would be named 'x/shape'",
         ),
-        ({"x": ("f64", [])}, {"x": 0.1}, "'x' holds 0.1, which a FloatList of 32 bits would round"),
-        ({"x": ("u64", [])}, {"x": np.uint64(2**63)}, "'x' wants whole numbers below 2"),
+        (
+            {"x": ("f64", [])},
+            {"x": 0.1},
+            "'x': expected numbers that float32 holds exactly, got 0.1; allow rounding with round=True",
+        ),
+        ({"x": ("u64", [])}, {"x": np.uint64(2**63)}, "'x': expected integers below 2"),
     ],
 )
 def test_no_tfrecord_is_written_that_reads_as_another(

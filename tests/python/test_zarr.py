@@ -132,7 +132,7 @@ def test_images_and_their_names_of_free_length(tmp_path):
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path):
-    wanted = r"'boxes': zarr wants arrays of one shape, got f32 \(\?, 4\)"
+    wanted = r"'boxes': zarr arrays need a fixed shape, got float32 \(\?, 4\)"
     with (
         pytest.raises(ValueError, match=wanted),
         hr.writer(tmp_path / "x.zarr", {"boxes": ("f32", [None, 4])}) as out,

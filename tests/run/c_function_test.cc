@@ -1,4 +1,4 @@
-// C functions in pipelines of C++: what they compute, what they refuse, and what of them a plan holds.
+// C functions in C++ pipelines: results, errors, and what a plan stores of them.
 #include "headrace/ops/c_function.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,10 @@
 #include <cmath>
 
 #include "headrace/core/random/key.h"
+#include "headrace/graph/node.h"
+#include "headrace/graph/program.h"
 #include "headrace/headrace.h"
+#include "headrace/ops/op.h"
 
 namespace headrace {
 namespace {
@@ -63,7 +66,7 @@ std::vector<int64_t> all_of(const Dataset& data, unsigned workers, bool rewrites
 }
 
 TEST(CFunction, ArgumentsOfEveryKindArriveWhereTheyBelong) {
-  constexpr int64_t n = 600;  // more than are laid out at a time
+  constexpr int64_t n = 600;  // more than are laid out at once
   std::vector<int8_t> a(n);
   std::vector<float> b(n);
   std::vector<uint16_t> c(n);
@@ -97,18 +100,19 @@ TEST(CFunction, ResultsOfEveryKind) {
 TEST(CFunction, RefusesWhatItsTypesDoNotSay) {
   const CFunction two = c_function("plus", &plus);
   EXPECT_EQ(refused(two, {{DType::i64, {}}}),
-            "plus: wants as many fields as (i64 (), i64 ()) has, got 1 (i64 ())");
+            "plus: expected the fields (int64 (), int64 ()), got 1 (int64 ())");
   EXPECT_EQ(refused(two, {{DType::i64, {}}, {DType::f32, {3}}}),
-            "plus: argument 1 of i64(i64, i64) wants i64, got f32 (3); cast changes a dtype");
+            "plus: argument 1 of int64(int64, int64): expected int64, got float32 (3); convert it with cast");
   EXPECT_EQ(refused(two, {{DType::i64, {2}}, {DType::i64, {3}}}),
-            "plus: wants fields of one shape, or single numbers, got i64 (2), i64 (3)");
+            "plus: expected fields of one shape, or scalars, got int64 (2), int64 (3)");
   EXPECT_EQ(refused(two, {{DType::i64, {2}}, {DType::i64, {}}}), "");
   CFunction null = two;
   null.code = nullptr;
-  EXPECT_EQ(refused(null, {}), "plus: wants the address of a function, got 0");
+  EXPECT_EQ(refused(null, {}), "plus: expected the address of a function, got 0");
   CFunction half_precision = two;
   half_precision.inputs[0].dtype = DType::f16;
-  EXPECT_EQ(refused(half_precision, {}), "plus: wants bool, integers, f32 and f64, got i64(f16, i64)");
+  EXPECT_EQ(refused(half_precision, {}),
+            "plus: expected bool, integers, float32 or float64, got int64(float16, int64)");
 }
 
 // (n, m), (m) -> (n): each row times the vector; 7 where a row begins with a negative number.
@@ -131,26 +135,26 @@ TEST(CFunction, ArraysWithNamedDimensions) {
   product.user = &twice;
   std::vector<float> rows{1, 2, 3, 4, 5, 6}, x{1, 10};
   const View in[] = {view_of(rows, DType::f32, {3, 2}), view_of(x, DType::f32, {2})};
-  EXPECT_EQ(call<float>(product, in), (std::vector<float>{42, 86, 130}));  // memory was zero before
+  EXPECT_EQ(call<float>(product, in), (std::vector<float>{42, 86, 130}));  // memory is zeroed before
 
   const auto op = *c_function_op(product);
   const auto out_of = [&](std::vector<TensorSpec> specs) { return (*op->infer(specs))[0].text(); };
-  EXPECT_EQ(out_of({{DType::f32, {3, 2}}, {DType::f32, {2}}}), "f32 (3)");
-  EXPECT_EQ(out_of({{DType::f32, {kAny, 2}}, {DType::f32, {kAny}}}), "f32 (?)");
+  EXPECT_EQ(out_of({{DType::f32, {3, 2}}, {DType::f32, {2}}}), "float32 (3)");
+  EXPECT_EQ(out_of({{DType::f32, {kAny, 2}}, {DType::f32, {kAny}}}), "float32 (?)");
   EXPECT_EQ(refused(product, {{DType::f32, {3, 2}}, {DType::f32, {4}}}),
-            "product: input 1 wants f32 (m) where m is 2, got f32 (4)");
+            "product: input 1: expected float32 (m) where m is 2, got float32 (4)");
   EXPECT_EQ(refused(product, {{DType::f32, {3, 2}}, {DType::f64, {2}}}),
-            "product: input 1 wants f32 (m), got f64 (2)");
+            "product: input 1: expected float32 (m), got float64 (2)");
 
   rows[4] = -1;
   float memory[3];
   const MutView out{DType::f32, {3}, reinterpret_cast<std::byte*>(memory)};
   Scratch scratch;
   EXPECT_EQ(op->run(in, Key(), {&out, 1}, scratch).text(),
-            "product: the C function answered 7, which is not 0");
+            "product: the C function returned 7, which is not 0");
   const View longer[] = {in[0], view_of(rows, DType::f32, {3})};
   EXPECT_EQ(op->run(longer, Key(), {&out, 1}, scratch).text(),
-            "product: input 1 wants f32 (m) where m is 2, got f32 (3)");
+            "product: input 1: expected float32 (m) where m is 2, got float32 (3)");
 }
 
 TEST(CFunction, OutputsWantShapesThatAreKnown) {
@@ -158,11 +162,11 @@ TEST(CFunction, OutputsWantShapesThatAreKnown) {
   const auto said = [&](const FieldLayout& out) {
     return refused(c_function("f", &multiply, {in}, {out}), {});
   };
-  const std::string wanted = "f: dimensions of an output want sizes, or names of dimensions of inputs, got ";
-  EXPECT_EQ(said({DType::f32, {"m"}}), wanted + "f32 (m)");
-  EXPECT_EQ(said({DType::f32, {kAny}}), wanted + "f32 (?)");
-  EXPECT_EQ(said({DType::bytes, {3}}), "f: an output wants numbers or bool, got bytes (3)");
-  EXPECT_EQ(said({DType::f32, {-5}}), "f: wants sizes of at least 0, got f32 (-5)");
+  const std::string wanted = "f: dimensions of an output must be sizes or names of input dimensions, got ";
+  EXPECT_EQ(said({DType::f32, {"m"}}), wanted + "float32 (m)");
+  EXPECT_EQ(said({DType::f32, {kAny}}), wanted + "float32 (?)");
+  EXPECT_EQ(said({DType::bytes, {3}}), "f: an output must be numbers or bool, got bytes (3)");
+  EXPECT_EQ(said({DType::f32, {-5}}), "f: sizes must be at least 0, got float32 (-5)");
 }
 
 int write_key(const void* const*, const int64_t* const*, void* const* outputs, const uint64_t* key, void*) {
@@ -212,9 +216,9 @@ TEST(CFunction, APlanNamesItByItsSlotAndWantsOneLikeIt) {
     return load_plan(*plan, bindings);
   };
   EXPECT_TRUE(opened_with(c_function("negative", &negative)).ok());
-  EXPECT_EQ(
-      opened_with(c_function("half", &half)).status().text(),
-      "plan: slot 'negative' wants a C function with inputs [[\"i64\",[]]], got half with [[\"f32\",[]]]");
+  EXPECT_EQ(opened_with(c_function("half", &half)).status().text(),
+            "plan: slot 'negative': expected a C function with inputs [[\"i64\",[]]], got half with "
+            "[[\"f32\",[]]]");
 }
 
 TEST(CFunction, FilesOfACacheWantToKnowWhichItIs) {
@@ -224,8 +228,8 @@ TEST(CFunction, FilesOfACacheWantToKnowWhichItIs) {
     return range(3).map(function).cache({.path = "unused", .version = of_cache}).node();
   };
   EXPECT_EQ(cached("", "").status().text(),
-            "cache: nobody can tell whether the C function negative is that of another run; give it, or the "
-            "cache, a version, another one when it changes");
+            "cache: cannot tell whether the C function negative is the same in another run; set a version "
+            "for it or for the cache, and change it when the function changes");
   EXPECT_TRUE(cached("1", "").ok());
   EXPECT_TRUE(cached("", "1").ok());
 }

@@ -45,7 +45,7 @@ std::vector<std::string> drain(Loader& loader) {
 
 Symbol apply1(const char* op, Symbol a, Params params) { return a.apply(op, params); }
 
-// A chain that decodes, crops, resizes and mirrors in one pass, over files of every kind.
+// A chain that decodes, crops, resizes and flips in one pass, over files of every kind.
 Dataset images() {
   const auto augment = [](const Fields& s) -> Outputs {
     const Symbol crop = apply1("decode_image", s["image"], {}).apply("random_resized_crop", {{"size", 8}});
@@ -54,7 +54,7 @@ Dataset images() {
   return read(HEADRACE_TEST_GOLDEN_IMAGES, "images").shuffle({.seed = 7}).map(augment).repeat(3);
 }
 
-// The numbers below `size`, one after the other; `tells`: passes can say where they stand.
+// The numbers below `size`, one after the other; `tells`: passes report their position.
 class Counting final : public Generator {
  public:
   Counting(int64_t size, bool tells)
@@ -93,7 +93,7 @@ class Counting final : public Generator {
   bool tells_;
 };
 
-// Sums as they grow; the verbs around it need not wait for one another.
+// Running sums; the verbs around it need not wait for one another.
 Dataset sums(const Dataset& data) {
   return data.scan({{"sum", scalar(int64_t{0})}}, [](const Fields& state, const Fields& element) {
     const Symbol sum = apply("add_fields", {state["sum"], element["value"]})[0];
@@ -101,7 +101,7 @@ Dataset sums(const Dataset& data) {
   });
 }
 
-// Verbs that carry something from element to element, gather by what is in them, or have no index.
+// Verbs that carry a state from element to element, gather depending on the data, or have no index.
 std::map<std::string, Dataset> carrying() {
   const auto below = [](int64_t n) {
     return [n](const Fields& s) { return apply1("less", s["value"], {{"value", n}}); };
@@ -185,7 +185,7 @@ std::unique_ptr<Loader> make(const Dataset& dataset, LoaderOptions o) {
   return *std::move(loader);
 }
 
-// What loaders remember of JPEG files stays in a folder of the test's own.
+// Entropy points of JPEG files go to a folder of this test.
 class ExecutorTest : public ::testing::Test {
   const TemporaryFolder folder_;
   const CacheIn cache_{folder_.path()};
@@ -222,7 +222,8 @@ TEST_F(ExecutorTest, RewritesChangeNothing) {
   }
 }
 
-// Stop after every element, load the state in a new loader under another schedule, go on: the rest is exact.
+// Stop after every element, load the state in a new loader under another schedule, continue: the rest is
+// exact.
 TEST_F(ExecutorTest, ResumesExactlyAtEveryElement) {
   uint64_t seed = 0;
   for (const auto& [name, dataset] : datasets()) {
@@ -239,7 +240,7 @@ TEST_F(ExecutorTest, ResumesExactlyAtEveryElement) {
       const auto state = first->save();
       ASSERT_TRUE(state.ok());
       first.reset();
-      const bool alone = at % 5 == 0;  // no schedule: the caller does all
+      const bool alone = at % 5 == 0;  // no schedule: the caller does all the work
       auto second = make(dataset, alone ? options(std::nullopt, 0) : options(seed++, 1 + at % 3, 1 + at % 4));
       const Status loaded = second->load(*state);
       ASSERT_TRUE(loaded.ok()) << name << ": " << loaded.text();
@@ -293,12 +294,12 @@ TEST_F(ExecutorTest, CancellationLeavesNothingBehindAtAnyPoint) {
       Sample sample;
       for (uint64_t i = 0; i < seed % 7; ++i) (void)loader->next(sample);
       loader->stop();
-      // A thread that was joined may be listed for a moment yet.
+      // A joined thread may still be listed for a moment.
       const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
       while (threads_of_this_process() != threads && std::chrono::steady_clock::now() < until)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       ASSERT_EQ(threads_of_this_process(), threads) << name << " " << seed;
-      loader.reset();  // ASan's leak check sees the rest
+      loader.reset();  // ASan's leak check covers the rest
     }
 }
 
@@ -344,10 +345,11 @@ TEST_F(ExecutorTest, ABatchOverTheBudgetIsAClearError) {
   Sample sample;
   const auto got = loader->next(sample);
   ASSERT_FALSE(got.ok());
-  EXPECT_EQ(got.status().text(),
-            "batch of 50000: wants 400000 bytes, the memory budget is 4096; a smaller batch or a larger "
-            "memory_budget would have room (batch at executor_test.cc:" +
-                std::to_string(line) + ")");
+  EXPECT_EQ(
+      got.status().text(),
+      "batch of 50000: needs 400000 bytes, but the memory budget is 4096; use a smaller batch or a larger "
+      "memory_budget (batch at executor_test.cc:" +
+          std::to_string(line) + ")");
 }
 
 TEST_F(ExecutorTest, OfSeveralSamplesThatFailEveryScheduleNamesTheFirst) {
@@ -376,7 +378,7 @@ TEST_F(ExecutorTest, OfSeveralSamplesThatFailEveryScheduleNamesTheFirst) {
   EXPECT_NE(said.begin()->find(".jpg"), std::string::npos) << *said.begin();
 }
 
-// A feeder that fails as only the machine can.
+// A feeder that fails with an out-of-memory error of the machine.
 class Exhausted final : public Stream {
  public:
   Pull pull(Item&, Status&, uint64_t) override { throw std::bad_alloc(); }

@@ -1,4 +1,4 @@
-// Plans and states that somebody else wrote: whatever their numbers are, they are refused or they run.
+// Plans and states from untrusted sources: whatever their numbers are, they are rejected or they run.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
-std::unique_ptr<Loader> make(const Dataset& dataset, uint64_t seed = 1) {
+std::unique_ptr<Loader> make_hostile(const Dataset& dataset, uint64_t seed = 1) {
   LoaderOptions options;
   options.virtual_seed = seed, options.workers = 2, options.io = 1, options.memory_budget = size_t{1} << 20;
   auto loader = dataset.loader(std::move(options));
@@ -21,7 +21,7 @@ std::unique_ptr<Loader> make(const Dataset& dataset, uint64_t seed = 1) {
   return *std::move(loader);
 }
 
-// A few elements of what was loaded: an error is an answer, a crash or an endless loop is none.
+// Runs a few elements: errors are fine, crashes and endless loops are not.
 void run_a_little(Loader& loader) {
   Sample sample;
   for (int i = 0; i < 3; ++i) {
@@ -39,10 +39,10 @@ std::vector<Dataset> hostile_datasets() {
           base.filter(small).shard({.rank = 1, .world = 3, .steps = 40}).batch(4)};
 }
 
-// Every number of every state, replaced by each of some that nobody should write.
+// Every number of every state, replaced by each of some hostile values.
 TEST(HostileState, IsRefusedOrRuns) {
   for (const Dataset& dataset : hostile_datasets()) {
-    auto first = make(dataset);
+    auto first = make_hostile(dataset);
     Sample sample;
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(first->next(sample).ok());
     const auto state = first->save();
@@ -60,7 +60,7 @@ TEST(HostileState, IsRefusedOrRuns) {
           } else {
             changed.set(key, number);
           }
-          auto second = make(dataset);
+          auto second = make_hostile(dataset);
           if (second->load(changed).ok()) run_a_little(*second);
         }
     }
@@ -71,7 +71,7 @@ TEST(HostileState, DealsAreRefusedOrRun) {
   const auto small = [](const Fields& s) { return s["value"].apply("less", {{"value", 60}}); };
   const Dataset dataset = range(100).shard({.rank = 1, .world = 3, .steps = 40}).filter(small).batch(4);
   Sample sample;
-  auto first = make(dataset);
+  auto first = make_hostile(dataset);
   ASSERT_TRUE(first->next(sample).ok());
   const Value state = *first->save();
   ASSERT_NE(state.find("dealt"), nullptr) << state.dump();
@@ -83,7 +83,7 @@ TEST(HostileState, DealsAreRefusedOrRun) {
         R"({"taken":5,"round":9223372036854775807,"again":9223372036854775807})"}) {
     Value changed = state;
     changed.set("dealt", *Value::parse(dealt));
-    auto second = make(dataset);
+    auto second = make_hostile(dataset);
     if (second->load(changed).ok()) run_a_little(*second);
     (void)merge_states(std::vector<Value>{changed, changed, changed});
   }
@@ -91,25 +91,24 @@ TEST(HostileState, DealsAreRefusedOrRun) {
 
 TEST(HostileState, SaysWhatIsWrong) {
   const auto refusal = [](const char* key, int64_t number) {
-    auto loader = make(hostile_datasets()[4]);
+    auto loader = make_hostile(hostile_datasets()[4]);
     Sample sample;
     EXPECT_TRUE(loader->next(sample).ok());
     Value state = *loader->save();
     state.set(key, number);
     return std::string(loader->load(state).text());
   };
-  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1),
-            "state: 'rank' wants a number of 32 bits, got 4294967297");
-  EXPECT_EQ(refusal("rank", -1), "state: 'rank' wants a number of 32 bits, got -1");
-  EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' wants at least 0, got -1");
+  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1), "state: 'rank' must be a 32-bit number, got 4294967297");
+  EXPECT_EQ(refusal("rank", -1), "state: 'rank' must be a 32-bit number, got -1");
+  EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' must be at least 0, got -1");
 }
 
-// A state says that there were elements; the data has none any more. Steps are filled by going round, but not
-// for ever.
+// The state records elements, but the data has none any more. steps= wraps around, but must not do so
+// forever.
 TEST(HostileState, StepsOverNothingEnd) {
   const auto below = [](int limit) {
     const auto small = [limit](const Fields& s) { return s["value"].apply("less", {{"value", limit}}); };
-    return make(range(100).filter(small).shard({.rank = 1, .world = 3, .steps = 40}));
+    return make_hostile(range(100).filter(small).shard({.rank = 1, .world = 3, .steps = 40}));
   };
   const auto full = below(60), empty = below(-1);
   Sample sample;
@@ -124,14 +123,14 @@ TEST(HostileState, StepsOverNothingEnd) {
 }
 
 TEST(HostileState, ProductsOfSizesDoNotWrap) {
-  const auto loader = make(range(int64_t{1} << 40).repeat(uint64_t{1} << 40).batch(8));
+  const auto loader = make_hostile(range(int64_t{1} << 40).repeat(uint64_t{1} << 40).batch(8));
   Value state = *loader->save();
   state.set("consumed", kHuge);
-  (void)loader->load(state);  // 2^80 samples an epoch: no state is beyond its end
-  const auto small = make(range(100).repeat(3).batch(8));
+  (void)loader->load(state);  // 2^80 samples per epoch: no state is beyond its end
+  const auto small = make_hostile(range(100).repeat(3).batch(8));
   state = *small->save();
   state.set("consumed", int64_t{301});
-  EXPECT_EQ(small->load(state).text(), "state: 'consumed' is 301, an epoch has 300");
+  EXPECT_EQ(small->load(state).text(), "state: 'consumed' is 301, but an epoch has 300");
 }
 
 std::string refusal_of_plan(std::string_view json) {
@@ -145,7 +144,8 @@ TEST(HostilePlan, NumbersThatDoNotFitAreRefused) {
   const Dataset sharded = range(10).shard({.rank = 1, .world = 3});
   Value plan = plan_to_value(*sharded.node());
   plan.set("rank", (int64_t{1} << 32) + 1);
-  EXPECT_EQ(refusal_of_plan(plan.dump()), "plan: shard wants numbers of 32 bits, got rank 4294967297 of 3");
+  EXPECT_EQ(refusal_of_plan(plan.dump()),
+            "plan: shard: rank and world must be 32-bit numbers, got rank 4294967297 of 3");
 
   const Dataset mapped =
       range(10).map([](const Fields& s) { return Outputs{{"x", s["value"].apply("add", {{"value", 1}})}}; });
@@ -153,11 +153,11 @@ TEST(HostilePlan, NumbersThatDoNotFitAreRefused) {
   const size_t at = text.find("\"in\":[0]");
   ASSERT_NE(at, std::string::npos) << text;
   text.replace(at, 8, "\"in\":[4294967296]");
-  EXPECT_EQ(refusal_of_plan(text), "plan: add.in wants numbers of 32 bits, got 4294967296");
+  EXPECT_EQ(refusal_of_plan(text), "plan: add.in must contain 32-bit numbers, got 4294967296");
 }
 
 TEST(HostilePlan, ABatchOfMoreRowsThanTheBudgetHasBytesIsAnError) {
-  const auto loader = make(range(kHuge).batch(uint64_t{1} << 31, {.ragged = true}));
+  const auto loader = make_hostile(range(kHuge).batch(uint64_t{1} << 31, {.ragged = true}));
   Sample sample;
   const auto more = loader->next(sample);
   ASSERT_FALSE(more.ok());

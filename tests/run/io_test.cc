@@ -1,5 +1,5 @@
 // The executor over data that must be read: delays, short reads, errors, and a budget that is too small for
-// all at once.
+// everything at once.
 #include <gtest/gtest.h>
 
 #include "headrace/formats/opening/open.h"
@@ -31,8 +31,8 @@ struct Outcome {
   }
 };
 
-Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store,
-            const std::function<Dataset(Dataset)>& verbs, LoaderOptions options) {
+Outcome run_io(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store,
+               const std::function<Dataset(Dataset)>& verbs, LoaderOptions options) {
   Outcome out;
   auto source = open_source(*opened, opened->info("data").ok() ? "data" : "records");
   EXPECT_TRUE(source.ok()) << source.status().text();
@@ -60,7 +60,7 @@ Outcome run(const std::shared_ptr<Store>& opened, std::shared_ptr<Store> store,
   return out;
 }
 
-LoaderOptions options(std::optional<uint64_t> seed, size_t budget = size_t{64} << 20) {
+LoaderOptions io_options(std::optional<uint64_t> seed, size_t budget = size_t{64} << 20) {
   LoaderOptions o;
   o.virtual_seed = seed, o.workers = 1 + seed.value_or(2) % 4, o.io = 1 + seed.value_or(1) % 3,
   o.ready = 1 + seed.value_or(2) % 4;
@@ -72,24 +72,24 @@ Dataset batches(Dataset d) { return d.shuffle({.seed = 3}).batch(7); }
 
 TEST(ExecutorReading, ShortReadsAndSchedulesChangeNothing) {
   const auto store = files();
-  const Outcome expected = run(store, store, batches, options(0));
+  const Outcome expected = run_io(store, store, batches, io_options(0));
   ASSERT_EQ(expected.elements.size(), 9u);
   for (uint64_t seed = 1; seed < 60; ++seed) {
     auto faulty = std::make_shared<FaultyStore>(store, Faults{.seed = seed, .short_reads = 400});
-    ASSERT_TRUE(run(store, faulty, batches, options(seed)) == expected) << seed;
+    ASSERT_TRUE(run_io(store, faulty, batches, io_options(seed)) == expected) << seed;
   }
-  ASSERT_TRUE(run(store, store, batches, options(std::nullopt)) == expected);
+  ASSERT_TRUE(run_io(store, store, batches, io_options(std::nullopt)) == expected);
 }
 
 TEST(ExecutorReading, AnErrorIsTheSameOneOnEverySchedule) {
   const auto store = files();
   auto faulty = std::make_shared<FaultyStore>(store, Faults{.seed = 5, .errors = 60});
-  const Outcome expected = run(store, faulty, batches, options(0));
+  const Outcome expected = run_io(store, faulty, batches, io_options(0));
   ASSERT_FALSE(expected.failure.ok());
   EXPECT_NE(expected.failure.text().find("data/"), std::string_view::npos) << expected.failure.text();
   EXPECT_NE(expected.failure.text().find("sample "), std::string_view::npos) << expected.failure.text();
   for (uint64_t seed = 1; seed < 40; ++seed)
-    ASSERT_TRUE(run(store, faulty, batches, options(seed)) == expected) << seed;
+    ASSERT_TRUE(run_io(store, faulty, batches, io_options(seed)) == expected) << seed;
 }
 
 TEST(ExecutorReading, SkipAndReplaceDeliverTheRestOnEverySchedule) {
@@ -97,7 +97,7 @@ TEST(ExecutorReading, SkipAndReplaceDeliverTheRestOnEverySchedule) {
   auto faulty = std::make_shared<FaultyStore>(store, Faults{.seed = 5, .errors = 60});
   for (const OnErrorPolicy policy : {OnErrorPolicy::skip, OnErrorPolicy::replace}) {
     const auto verbs = [&](Dataset d) { return d.shuffle({.seed = 3}).on_error(policy).batch(7); };
-    const Outcome expected = run(store, faulty, verbs, options(0));
+    const Outcome expected = run_io(store, faulty, verbs, io_options(0));
     ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
     const char* counter = policy == OnErrorPolicy::skip ? "skipped" : "replaced";
     EXPECT_GT(*expected.report.find(counter)->integer(), 0);
@@ -105,17 +105,17 @@ TEST(ExecutorReading, SkipAndReplaceDeliverTheRestOnEverySchedule) {
       EXPECT_EQ(expected.elements.size(), 9u);
     }
     for (uint64_t seed = 1; seed < 40; ++seed)
-      ASSERT_TRUE(run(store, faulty, verbs, options(seed)) == expected) << seed;
+      ASSERT_TRUE(run_io(store, faulty, verbs, io_options(seed)) == expected) << seed;
   }
 }
 
-// Batches of 7 files of up to 30 kB: about 100 kB a batch. With 300 kB little can be read ahead, and all of
-// it comes out.
+// Batches of 7 files of up to 30 kB: about 100 kB per batch. With 300 kB little can be read ahead, but all
+// batches are delivered.
 TEST(ExecutorReading, ATightBudgetChangesNothingButTheSpeed) {
   const auto store = files();
-  const Outcome expected = run(store, store, batches, options(0));
+  const Outcome expected = run_io(store, store, batches, io_options(0));
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    const Outcome got = run(store, store, batches, options(seed, size_t{300} << 10));
+    const Outcome got = run_io(store, store, batches, io_options(seed, size_t{300} << 10));
     ASSERT_TRUE(got == expected) << seed << ": " << got.failure.text();
     EXPECT_LE(*got.report.find("memory")->find("peak")->integer(), 300 << 10);
   }
@@ -124,14 +124,14 @@ TEST(ExecutorReading, ATightBudgetChangesNothingButTheSpeed) {
 TEST(ExecutorReading, ASampleOverTheBudgetIsAClearError) {
   const auto store = files();
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const Outcome got = run(store, store, batches, options(seed, size_t{20} << 10));
+    const Outcome got = run_io(store, store, batches, io_options(seed, size_t{20} << 10));
     ASSERT_EQ(got.failure.code(), Code::exhausted) << got.failure.text();
     EXPECT_NE(got.failure.text().find("memory budget is 20480"), std::string_view::npos)
         << got.failure.text();
   }
 }
 
-// Small records, which are read together, in one file with larger ones that are not.
+// Small records, which are read together, in one file with larger ones, which are not.
 std::vector<std::string> records() {
   std::vector<std::string> out;
   for (int i = 0; i < 90; ++i) {
@@ -161,17 +161,17 @@ TEST(ExecutorReading, RecordsReadTogetherAreTheSameOnEverySchedule) {
   const auto ordered = [](Dataset d) { return d.batch(32); };
   const auto shuffled = [](Dataset d) { return d.shuffle({.seed = 3}).batch(32); };
   const auto single = [](Dataset d) { return d.shuffle({.seed = 3}); };
-  const Outcome expected = run(store, store, shuffled, options(0));
-  const Outcome alone = run(store, store, single, options(0));
+  const Outcome expected = run_io(store, store, shuffled, io_options(0));
+  const Outcome alone = run_io(store, store, single, io_options(0));
   EXPECT_EQ(in_batches(alone.elements, 32), expected.elements);
   for (uint64_t seed = 0; seed < 40; ++seed) {
     auto faulty = std::make_shared<FaultyStore>(store, Faults{.seed = seed, .short_reads = 400});
     const size_t budget = seed % 2 == 0 ? size_t{64} << 20 : size_t{400} << 10;
-    const Outcome got = run(store, faulty, ordered, options(seed, budget));
+    const Outcome got = run_io(store, faulty, ordered, io_options(seed, budget));
     ASSERT_TRUE(got.failure.ok()) << seed << ": " << got.failure.text();
     ASSERT_EQ(got.elements, in_batches(records(), 32)) << seed;
-    ASSERT_TRUE(run(store, faulty, shuffled, options(seed, budget)) == expected) << seed;
-    ASSERT_TRUE(run(store, faulty, single, options(seed, budget)) == alone) << seed;
+    ASSERT_TRUE(run_io(store, faulty, shuffled, io_options(seed, budget)) == expected) << seed;
+    ASSERT_TRUE(run_io(store, faulty, single, io_options(seed, budget)) == alone) << seed;
   }
 }
 
@@ -179,14 +179,14 @@ TEST(ExecutorReading, RecordsThatFitOneByOneNeedNotFitTogether) {
   const std::vector<std::string> many(42, std::string(5000, 'x'));  // 5120 bytes each, 16384 for three
   const auto store = record_file(framed(many));
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    const Outcome got = run(store, store, [](Dataset d) { return d.batch(3); }, options(seed, 15'900));
+    const Outcome got = run_io(store, store, [](Dataset d) { return d.batch(3); }, io_options(seed, 15'900));
     ASSERT_TRUE(got.failure.ok()) << seed << ": " << got.failure.text();
     ASSERT_EQ(got.elements, in_batches(many, 3)) << seed;
   }
 }
 
-// One record is damaged, and the file is cut behind the 60th after it was opened: what was read together with
-// them comes out.
+// One record is damaged, and the file is truncated after the 60th once it was opened: samples read together
+// with those are delivered.
 TEST(ExecutorReading, DamageCostsNoNeighboursOnAnySchedule) {
   const std::vector<std::string> all = records();
   const std::string whole = framed(all);
@@ -197,17 +197,19 @@ TEST(ExecutorReading, DamageCostsNoNeighboursOnAnySchedule) {
   good.erase(good.begin() + 12);
   const auto store = record_file(whole), cut = record_file(damaged);
   const auto skipping = [](Dataset d) { return d.on_error(OnErrorPolicy::skip).batch(16); };
-  const Outcome raised = run(store, cut, [](Dataset d) { return d.batch(16); }, options(0));
+  const Outcome raised = run_io(store, cut, [](Dataset d) { return d.batch(16); }, io_options(0));
   EXPECT_NE(raised.failure.text().find("record 12 at byte"), std::string_view::npos) << raised.failure.text();
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    ASSERT_EQ(run(store, cut, skipping, options(seed)).elements, in_batches(good, 16)) << seed;
-    ASSERT_TRUE(run(store, cut, [](Dataset d) { return d.batch(16); }, options(seed)) == raised) << seed;
+    ASSERT_EQ(run_io(store, cut, skipping, io_options(seed)).elements, in_batches(good, 16)) << seed;
+    ASSERT_TRUE(run_io(
+                    store, cut, [](Dataset d) { return d.batch(16); }, io_options(seed)) == raised)
+        << seed;
   }
 }
 
 // A filter before the batch: two stages share a budget of a few batches.
-// Two rows of a batch that do not fit together: one finds no memory while the other is in a worker's hands,
-// and is told so when that one is done already.
+// Two rows of a batch that do not fit together: one finds no memory while the other is being processed, and
+// its failure is reported when that one is already done.
 TEST(ExecutorReading, ASampleThatFitsAloneIsNeverTooLarge) {
   auto store = std::make_shared<MemoryStore>();
   for (int i = 0; i < 12; ++i)
@@ -217,12 +219,12 @@ TEST(ExecutorReading, ASampleThatFitsAloneIsNeverTooLarge) {
     return d.map([](const Fields& s) { return Outputs{{"image", s["image"].apply("decode_image", {})}}; })
         .batch(4);
   };
-  const Outcome expected = run(store, store, decoded, options(0));
+  const Outcome expected = run_io(store, store, decoded, io_options(0));
   ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
   for (uint64_t seed = 0; seed < 300; ++seed) {
-    LoaderOptions tight = options(seed, 100'000);
+    LoaderOptions tight = io_options(seed, 100'000);
     tight.workers = 3;
-    const Outcome outcome = run(store, store, decoded, tight);
+    const Outcome outcome = run_io(store, store, decoded, tight);
     ASSERT_TRUE(outcome.failure.ok()) << "schedule " << seed << ": " << outcome.failure.text();
     ASSERT_TRUE(outcome == expected) << "schedule " << seed;
   }
@@ -235,17 +237,17 @@ TEST(ExecutorReading, ATightBudgetAcrossStagesGoesOn) {
         .filter([](const Fields& s) { return s["id"].apply("less", {{"value", 45}}); })
         .batch(5);
   };
-  const Outcome expected = run(store, store, verbs, options(0));
+  const Outcome expected = run_io(store, store, verbs, io_options(0));
   ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
   ASSERT_EQ(expected.elements.size(), 9u);
   for (uint64_t seed = 0; seed < 60; ++seed)
     for (const size_t budget : {size_t{800} << 10, size_t{1200} << 10}) {
-      const Outcome got = run(store, store, verbs, options(seed, budget));
+      const Outcome got = run_io(store, store, verbs, io_options(seed, budget));
       ASSERT_TRUE(got == expected) << seed << " " << budget << ": " << got.failure.text();
     }
 }
 
-// Samples that fit come first, some of them filtered away; then one that does not fit. Whoever waits for
+// Samples that fit come first, some of them filtered out; then one that does not fit. Work that waits for
 // memory must not wait for elements that were handed out already.
 TEST(ExecutorReading, AnOversizeSampleAfterGoodOnesIsAClearError) {
   auto store = std::make_shared<MemoryStore>();
@@ -258,16 +260,16 @@ TEST(ExecutorReading, AnOversizeSampleAfterGoodOnesIsAClearError) {
       return d.with_ids().filter([&](const Fields& s) { return s["id"].apply("less", {{"value", kept}}); });
     };
     for (uint64_t seed = 0; seed < 100; ++seed) {
-      LoaderOptions tight = options(seed, 150'000);
+      LoaderOptions tight = io_options(seed, 150'000);
       tight.workers = 1 + seed % 4;
-      const Outcome outcome = run(store, store, verbs, tight);
+      const Outcome outcome = run_io(store, store, verbs, tight);
       ASSERT_EQ(outcome.failure.code(), Code::exhausted) << seed << ": " << outcome.failure.text();
       ASSERT_EQ(outcome.elements.size(), static_cast<size_t>(std::min<int64_t>(kept, kGood))) << seed;
     }
   }
 }
 
-// What comes after may not hold the memory that what comes first waits for.
+// Later work must not hold the memory that earlier work waits for.
 TEST(ExecutorReading, ATightBudgetAcrossAConcatenateGoesOn) {
   const auto store = files();
   const auto verbs = [](Dataset d) {
@@ -278,16 +280,16 @@ TEST(ExecutorReading, ATightBudgetAcrossAConcatenateGoesOn) {
     };
     return most(40).concatenate(most(25)).concatenate(most(50).batch(2, {.ragged = true}).unbatch());
   };
-  const Outcome expected = run(store, store, verbs, options(0));
+  const Outcome expected = run_io(store, store, verbs, io_options(0));
   ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
   for (uint64_t seed = 0; seed < 60; ++seed)
     for (const size_t budget : {size_t{300} << 10, size_t{500} << 10, size_t{1200} << 10}) {
-      const Outcome got = run(store, store, verbs, options(seed, budget));
+      const Outcome got = run_io(store, store, verbs, io_options(seed, budget));
       ASSERT_TRUE(got == expected) << seed << " " << budget << ": " << got.failure.text();
     }
 }
 
-// Whose turn it is may not starve because others hold what was read ahead for them.
+// The branch whose turn it is must not starve because others hold data that was read ahead.
 TEST(ExecutorReading, ATightBudgetAcrossZipsAndMixesGoesOn) {
   const auto store = files();
   const auto most = [](Dataset d, int64_t n, int64_t read = 0) {
@@ -308,12 +310,12 @@ TEST(ExecutorReading, ATightBudgetAcrossZipsAndMixesGoesOn) {
       [&](Dataset d) { return most(d, 40).window(3, {.shift = 2, .ragged = true}); },
   };
   for (size_t p = 0; p < pipelines.size(); ++p) {
-    const Outcome expected = run(store, store, pipelines[p], options(0));
+    const Outcome expected = run_io(store, store, pipelines[p], io_options(0));
     ASSERT_TRUE(expected.failure.ok()) << expected.failure.text();
     ASSERT_FALSE(expected.elements.empty());
     for (uint64_t seed = 0; seed < 40; ++seed)
       for (const size_t budget : {size_t{300} << 10, size_t{500} << 10, size_t{1200} << 10}) {
-        const Outcome got = run(store, store, pipelines[p], options(seed, budget));
+        const Outcome got = run_io(store, store, pipelines[p], io_options(seed, budget));
         ASSERT_TRUE(got == expected) << p << " " << seed << " " << budget << ": " << got.failure.text();
       }
   }
@@ -322,7 +324,7 @@ TEST(ExecutorReading, ATightBudgetAcrossZipsAndMixesGoesOn) {
 // Batches of batches of fixed shape, and a map above a batch that must find memory twice.
 TEST(ExecutorMemory, EveryRowOfABatchOfBatchesIsWritten) {
   auto loader = Loader::make(*range(16).batch(2, {.drop_last = true}).batch(2, {.drop_last = true}).node(),
-                             options(3), file_store());
+                             io_options(3), file_store());
   ASSERT_TRUE(loader.ok());
   Sample sample;
   int64_t next = 0;
@@ -339,7 +341,7 @@ TEST(ExecutorMemory, AMapAboveABatchMayFindNoMemoryAtFirst) {
     });
   };
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    LoaderOptions o = options(seed, size_t{13000} + seed * 500);
+    LoaderOptions o = io_options(seed, size_t{13000} + seed * 500);
     auto loader = Loader::make(*verbs().node(), o, file_store());
     ASSERT_TRUE(loader.ok());
     Sample sample;

@@ -1,4 +1,4 @@
-// A loader's methods from several threads at once: whoever stops, saves or reports while another consumes.
+// A loader's methods from several threads at once: stop, save and report while another thread consumes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ std::vector<int64_t> values_of(const Sample& batch) {
 
 constexpr size_t kCrews[] = {0, 2};  // workers
 
-std::unique_ptr<Loader> make(const Dataset& dataset, size_t workers) {
+std::unique_ptr<Loader> make_loader(const Dataset& dataset, size_t workers) {
   LoaderOptions options;
   options.workers = workers, options.io = 1, options.memory_budget = size_t{16} << 20;
   auto loader = dataset.loader(std::move(options));
@@ -35,8 +35,8 @@ std::vector<Dataset> loader_datasets() {
   return {range(4000).shuffle({.seed = 3}).batch(8), range(4000).shuffle({.seed = 3}).filter(small).batch(8)};
 }
 
-// Until the end of the epoch, or until somebody stops it.
-void drain(Loader& loader, std::vector<int64_t>& seen, std::atomic<int>* batches = nullptr) {
+// Consumes until the end of the epoch, or until it is stopped.
+void drain_all(Loader& loader, std::vector<int64_t>& seen, std::atomic<int>* batches = nullptr) {
   Sample sample;
   while (true) {
     const auto more = loader.next(sample);
@@ -52,14 +52,14 @@ void drain(Loader& loader, std::vector<int64_t>& seen, std::atomic<int>* batches
 TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
   for (const Dataset& dataset : loader_datasets()) {
     std::vector<int64_t> expected;
-    drain(*make(dataset, 2), expected);
+    drain_all(*make_loader(dataset, 2), expected);
     for (int round = 0; round < 30; ++round) {
       const size_t workers = kCrews[round % 2];
-      const auto first = make(dataset, workers);
+      const auto first = make_loader(dataset, workers);
       std::vector<int64_t> seen;
       ASSERT_TRUE(first->begin().ok());
       std::atomic<int> batches{0};
-      std::thread consumer([&] { drain(*first, seen, &batches); });
+      std::thread consumer([&] { drain_all(*first, seen, &batches); });
       while (batches < 12 * round) std::this_thread::yield();
       first->stop();
       const auto state = first->save();
@@ -67,9 +67,9 @@ TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
       ASSERT_TRUE(state.ok());
       ASSERT_EQ(first->save()->dump(), state->dump()) << "the consumer got an element after stop() returned";
       if (seen.size() < expected.size()) {
-        const auto second = make(dataset, 2 - workers);
+        const auto second = make_loader(dataset, 2 - workers);
         ASSERT_TRUE(second->load(*state).ok());
-        drain(*second, seen);
+        drain_all(*second, seen);
       }
       ASSERT_TRUE(seen == expected) << "round " << round << ", state " << state->dump();
     }
@@ -79,7 +79,7 @@ TEST(Loader, StoppedByAnotherThreadItsStateIsWhatTheConsumerGot) {
 TEST(Loader, ReportsAndStatesWhileAnotherThreadConsumes) {
   for (const size_t workers : kCrews)
     for (const Dataset& dataset : loader_datasets()) {
-      const auto loader = make(dataset, workers);
+      const auto loader = make_loader(dataset, workers);
       std::atomic<bool> done{false};
       std::thread watcher([&] {
         while (!done) {
@@ -92,7 +92,7 @@ TEST(Loader, ReportsAndStatesWhileAnotherThreadConsumes) {
       for (int epoch = 0; epoch < 3; ++epoch) {
         std::vector<int64_t> seen;
         ASSERT_TRUE(loader->begin().ok());
-        drain(*loader, seen);
+        drain_all(*loader, seen);
         EXPECT_GE(seen.size(), 3000u);
       }
       done = true;
@@ -102,11 +102,11 @@ TEST(Loader, ReportsAndStatesWhileAnotherThreadConsumes) {
 
 TEST(Loader, ManyThreadsMayStopAtOnce) {
   for (int round = 0; round < 10; ++round) {
-    const auto loader = make(loader_datasets()[0], kCrews[round % 2]);
+    const auto loader = make_loader(loader_datasets()[0], kCrews[round % 2]);
     ASSERT_TRUE(loader->begin().ok());
     std::vector<int64_t> seen;
     std::vector<std::thread> threads;
-    threads.emplace_back([&] { drain(*loader, seen); });
+    threads.emplace_back([&] { drain_all(*loader, seen); });
     for (int i = 0; i < 3; ++i) threads.emplace_back([&] { loader->stop(); });
     for (std::thread& thread : threads) thread.join();
     Sample sample;
@@ -116,7 +116,7 @@ TEST(Loader, ManyThreadsMayStopAtOnce) {
   }
 }
 
-// Numbers below 100, and what is done when one of them is asked for.
+// Numbers below 100, with an action when one of them is read.
 class Calling final : public Generator {
  public:
   explicit Calling(std::function<void(int64_t)> call) : call_(std::move(call)) {}
@@ -152,7 +152,7 @@ class Calling final : public Generator {
   std::function<void(int64_t)> call_;
 };
 
-// Whoever the crew calls is in its way: what would wait for it must not.
+// Code called by the crew must not wait for the crew.
 TEST(Loader, IsStoppedFromWithinWhatItCalls) {
   for (const size_t workers : kCrews) {
     std::unique_ptr<Loader> loader;
@@ -160,7 +160,7 @@ TEST(Loader, IsStoppedFromWithinWhatItCalls) {
     const auto calls = std::make_shared<Calling>([&](int64_t at) {
       if (at == 42 && what) what();
     });
-    loader = make(from_generator(calls).batch(5), workers);
+    loader = make_loader(from_generator(calls).batch(5), workers);
     const auto run = [&](std::function<void()> within) {
       what = std::move(within);
       EXPECT_TRUE(loader->begin().ok());
@@ -201,8 +201,8 @@ TEST(Loader, IsStoppedFromWithinWhatItCalls) {
 TEST(Loader, WhoCannotWaitGetsOnAllTheSame) {
   std::vector<int64_t> expected, seen;
   const Dataset data = loader_datasets()[1];
-  drain(*make(data, 2), expected);
-  const auto loader = make(data, 0);
+  drain_all(*make_loader(data, 2), expected);
+  const auto loader = make_loader(data, 0);
   Sample sample;
   for (int asked = 0; asked < 100'000; ++asked) {
     const auto more = loader->next_within(sample, asked % 2 ? 0 : ~uint64_t{0} >> asked % 3);

@@ -1,5 +1,5 @@
 // Small batches of rows that are read, several in a ticket: the same elements, states and failures as one by
-// one, on any schedule and in any budget that one batch at a time finds room in.
+// one, on any schedule and in any budget that has room for one batch at a time.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -34,7 +34,7 @@ std::string text_of_batch(const Sample& sample) {
   return out;
 }
 
-class ManyReads : public testing::Test {
+class ManyReads : public ::testing::Test {
  protected:
   ManyReads() {
     for (size_t i = 0; i < kRecords; ++i) {
@@ -67,7 +67,7 @@ class ManyReads : public testing::Test {
         {"growing", read(folder_ / "growing.tfrecord").batch(4)},
         {"ragged", r.batch(4, {.ragged = true})},
         {"numbers", numbers.batch(8)},
-        {"numbers that lie askew", numbers.batch(3)},
+        {"unaligned numbers", numbers.batch(3)},
         {"keys and values", pairs.shuffle({.seed = 5}).batch(8)},
         {"batches of batches", r.batch(4).batch(3)},
         {"short ones between", numbers.take(27).batch(8).repeat(9)},
@@ -79,7 +79,7 @@ class ManyReads : public testing::Test {
   std::vector<std::string> records_;
 };
 
-LoaderOptions options(std::optional<uint64_t> seed, bool maps = true, size_t budget = size_t{64} << 20) {
+LoaderOptions many_options(std::optional<uint64_t> seed, bool maps = true, size_t budget = size_t{64} << 20) {
   LoaderOptions o;
   o.virtual_seed = seed, o.workers = 1 + seed.value_or(1) % 3, o.io = 1 + seed.value_or(1) % 3;
   o.memory_budget = budget, o.map_files = maps;
@@ -91,8 +91,8 @@ LoaderOptions one_by_one(LoaderOptions o) {
   return o;
 }
 
-ManyReadsOutcome run(const Dataset& dataset, const LoaderOptions& options, const Value* from = nullptr,
-                     size_t most = ~size_t{0}) {
+ManyReadsOutcome run_many(const Dataset& dataset, const LoaderOptions& options, const Value* from = nullptr,
+                          size_t most = ~size_t{0}) {
   ManyReadsOutcome out;
   auto loader = dataset.loader(options);
   if (!loader.ok()) return out.failure = loader.status().text(), out;
@@ -121,17 +121,19 @@ void expect_same(const ManyReadsOutcome& got, const ManyReadsOutcome& expected, 
 
 TEST_F(ManyReads, AreTheSameElementsAndStatesOnAnySchedule) {
   for (const auto& [name, dataset] : datasets()) {
-    const ManyReadsOutcome expected = run(dataset, one_by_one(options(0)));
+    const ManyReadsOutcome expected = run_many(dataset, one_by_one(many_options(0)));
     ASSERT_FALSE(expected.elements.empty()) << name << ": " << expected.failure;
     for (uint64_t seed = 0; seed < 40; ++seed)
-      expect_same(run(dataset, options(seed, seed % 2 == 0)), expected, name + std::to_string(seed));
-    for (const bool maps : {false, true}) expect_same(run(dataset, options({}, maps)), expected, name);
+      expect_same(run_many(dataset, many_options(seed, seed % 2 == 0)), expected,
+                  name + std::to_string(seed));
+    for (const bool maps : {false, true})
+      expect_same(run_many(dataset, many_options({}, maps)), expected, name);
   }
 }
 
 TEST_F(ManyReads, BeginWhereMemoryDoes) {
-  for (const char* name : {"numbers", "numbers that lie askew", "short ones between"}) {
-    auto loader = *datasets().at(name).loader(options({}));
+  for (const char* name : {"numbers", "unaligned numbers", "short ones between"}) {
+    auto loader = *datasets().at(name).loader(many_options({}));
     Sample sample;
     while (*loader->next(sample))
       for (const Tensor& column : sample.fields)
@@ -143,11 +145,11 @@ TEST_F(ManyReads, BeginWhereMemoryDoes) {
 TEST_F(ManyReads, GoOnFromEveryElement) {
   uint64_t seed = 0;
   for (const auto& [name, dataset] : datasets()) {
-    const ManyReadsOutcome expected = run(dataset, one_by_one(options(0)));
+    const ManyReadsOutcome expected = run_many(dataset, one_by_one(many_options(0)));
     for (size_t at = 1; at <= expected.elements.size(); at += 1 + at / 4) {
       const auto state = Value::parse(expected.states[at - 1]);
       ASSERT_TRUE(state.ok());
-      const ManyReadsOutcome rest = run(dataset, options(++seed), &*state);
+      const ManyReadsOutcome rest = run_many(dataset, many_options(++seed), &*state);
       const auto begin = expected.elements.begin() + static_cast<std::ptrdiff_t>(at);
       if (at == expected.elements.size()) continue;
       ASSERT_TRUE(rest.elements == std::vector<std::string>(begin, expected.elements.end()))
@@ -161,44 +163,44 @@ TEST_F(ManyReads, ADamagedRecordFailsItsBatchAlone) {
     std::string file = framed(records_);
     size_t at = 0;
     for (size_t i = 0; i < damaged; ++i) at += records_[i].size() + 16;
-    file[at + 12 + records_[damaged].size()] ^= 1;  // of its checksum
+    file[at + 12 + records_[damaged].size()] ^= 1;  // in its checksum
     folder_.write("x.tfrecord", file);
     for (const Dataset& dataset : {records().batch(4), records().shuffle({.seed = 3}).batch(6)}) {
-      const ManyReadsOutcome expected = run(dataset, one_by_one(options(0)));
+      const ManyReadsOutcome expected = run_many(dataset, one_by_one(many_options(0)));
       ASSERT_NE(expected.failure, "");
       for (uint64_t seed = 0; seed < 20; ++seed)
-        expect_same(run(dataset, options(seed, seed % 2 == 0)), expected, std::to_string(damaged));
-      expect_same(run(dataset, options({})), expected, std::to_string(damaged));
+        expect_same(run_many(dataset, many_options(seed, seed % 2 == 0)), expected, std::to_string(damaged));
+      expect_same(run_many(dataset, many_options({})), expected, std::to_string(damaged));
     }
   }
 }
 
-// One by one, too, on all of these: where memory is that short, each schedule has its own way through.
+// One by one, too, on all of these: with so little memory, each schedule takes a different path.
 TEST_F(ManyReads, NeedNoMoreMemoryThanOne) {
   for (const auto& [name, dataset] : datasets())
     for (size_t budget = size_t{4} << 10; budget < size_t{1} << 20; budget += budget / 2) {
-      const ManyReadsOutcome expected = run(dataset, one_by_one(options(1, false, budget)));
+      const ManyReadsOutcome expected = run_many(dataset, one_by_one(many_options(1, false, budget)));
       if (!expected.failure.empty()) continue;
       for (uint64_t seed = 0; seed < 4; ++seed) {
         const std::string what = name + " in " + std::to_string(budget) + " on " + std::to_string(seed);
-        expect_same(run(dataset, one_by_one(options(seed, false, budget))), expected, what);
-        expect_same(run(dataset, options(seed, false, budget)), expected, what);
+        expect_same(run_many(dataset, one_by_one(many_options(seed, false, budget))), expected, what);
+        expect_same(run_many(dataset, many_options(seed, false, budget)), expected, what);
       }
     }
 }
 
-// What brings many batches: their rows are read together.
+// Tickets of many batches: their rows are read together.
 TEST_F(ManyReads, AreFewerReads) {
-  const ManyReadsOutcome one = run(records().batch(4), one_by_one(options({}, false))),
-                         many = run(records().batch(4), options({}, false));
+  const ManyReadsOutcome one = run_many(records().batch(4), one_by_one(many_options({}, false))),
+                         many = run_many(records().batch(4), many_options({}, false));
   EXPECT_GT(one.reads, 100);
   EXPECT_LT(many.reads, one.reads / 2);
 }
 
 TEST_F(ManyReads, AreNotMadeWhereTheUserSaysHowMuchIsMadeAhead) {
-  LoaderOptions few = options({}, false);
+  LoaderOptions few = many_options({}, false);
   few.ready = 2;
-  EXPECT_GT(run(records().batch(4), few).reads, 100);
+  EXPECT_GT(run_many(records().batch(4), few).reads, 100);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Batches whose bytes lie in mapped files: the same as those that are read, on any schedule and in any
-// budget; and an error, never a signal or wrong bytes, when the file becomes shorter meanwhile.
+// Batches whose bytes are in mapped files: the same as when they are read, on any schedule and in any budget;
+// and an error, never a signal or wrong bytes, when the file is truncated in the meantime.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,14 +22,14 @@ constexpr size_t kMappedRecords = 60;
 struct MapOutcome {
   std::vector<std::string> rows;
   std::string failure;
-  size_t mapped = 0;     // rows that were
-  bool is_torn = false;  // a row was handed out and gone when it was looked at
+  size_t mapped = 0;     // mapped rows
+  bool is_torn = false;  // a row was handed out and was gone when it was read
 };
 
-class LoaderMaps : public testing::Test {
+class LoaderMaps : public ::testing::Test {
  protected:
   LoaderMaps() {
-    std::signal(SIGBUS, SIG_DFL);  // sanitizers have a handler, which we would respect
+    std::signal(SIGBUS, SIG_DFL);  // sanitizers install a handler, which would be respected
     for (size_t i = 0; i < kMappedRecords; ++i)
       records_.emplace_back(10'000 + i * 7919 % 200'000, static_cast<char>('a' + i % 26));
     write();
@@ -99,7 +99,7 @@ TEST_F(LoaderMaps, AreTheSameInAnyBudget) {
       const MapOutcome read = run(map_options(seed, false, budget_for), verbs),
                        seen = run(map_options(seed, true, budget_for), verbs);
       EXPECT_TRUE(seen.rows == read.rows) << budget_for << " " << seed << " " << seen.rows.size();
-      // Which of the records that are too many is told of depends on who came first.
+      // Which of the missing records is reported depends on timing.
       EXPECT_EQ(seen.failure.substr(0, 13), read.failure.substr(0, 13));
     }
 }
@@ -109,7 +109,7 @@ TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
   int failed = 0;
   for (unsigned i = 0; i < 40; ++i) {
     const auto cut = static_cast<off_t>(i * 150'001 % 6'000'000);
-    // Not before it is open: a file that is short by then has fewer records, and they have another order.
+    // Not before it is open: a file that is short then has fewer records, in another order.
     std::thread other;
     const MapOutcome seen = run(map_options(std::nullopt, true), mapped_batches, [&] {
       other = std::thread([&] {
@@ -127,9 +127,9 @@ TEST_F(LoaderMaps, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
   EXPECT_GT(failed, 0);
 }
 
-// Records that are copied out of maps, by several threads at once; blocks that change places, too.
-// Of TFRecord and of LMDB.
-class LoaderMapsOfLittle : public LoaderMaps, public testing::WithParamInterface<bool> {
+// Records that are copied out of maps by several threads at once; also with shuffle(blocks=).
+// TFRecord and LMDB.
+class LoaderMapsOfLittle : public LoaderMaps, public ::testing::WithParamInterface<bool> {
  protected:
   LoaderMapsOfLittle() {
     records_.clear();
@@ -191,7 +191,7 @@ TEST_P(LoaderMapsOfLittle, OfAFileThatIsCutAreAnErrorOrWhatItHad) {
   EXPECT_GT(failed, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, LoaderMapsOfLittle, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Formats, LoaderMapsOfLittle, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Lmdb" : "TfRecord"; });
 
 TEST(PoolLend, IsChargedUntilItIsDroppedOrHandedOver) {

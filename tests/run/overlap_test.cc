@@ -1,5 +1,5 @@
-// Reads that wait do so together: as many as there are readers. The store lets a read go on only when so many
-// are under way at once; when they do not come, it gives up and the test has failed.
+// Reads wait in parallel: as many as there are readers. The store lets a read continue only when that many
+// are in flight at once; if they do not arrive, it gives up and the test fails.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,11 +15,11 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kOverlapFiles = 64, kRecords = 40;
+constexpr size_t kOverlapFiles = 64, kOverlapRecords = 40;
 
 class Meeting {
  public:
-  // The first `free` reads wait for nobody.
+  // The first `free` reads do not wait.
   Meeting(size_t wanted, std::chrono::milliseconds patience, size_t free)
       : wanted_(wanted), patience_(patience), free_(free) {}
 
@@ -47,7 +47,7 @@ class Meeting {
 
 std::vector<std::string> records_of(size_t file) {
   std::vector<std::string> out;
-  for (size_t r = 0; r < kRecords; ++r)
+  for (size_t r = 0; r < kOverlapRecords; ++r)
     out.push_back(std::to_string(file) + "/" + std::to_string(r) + std::string(100, 'x'));
   return out;
 }
@@ -66,9 +66,10 @@ Dataset interleaved(Store& store) {
   return interleave(datasets, {.cycle_length = kOverlapFiles});
 }
 
-// The records in order, and how many reads were under way at once.
-std::pair<std::vector<std::string>, size_t> run(const std::function<Dataset(Dataset)>& verbs,
-                                                std::chrono::milliseconds patience, size_t free = 0) {
+// The records in order, and the number of reads in flight at once.
+std::pair<std::vector<std::string>, size_t> run_overlapped(const std::function<Dataset(Dataset)>& verbs,
+                                                           std::chrono::milliseconds patience,
+                                                           size_t free = 0) {
   const auto store = overlap_files();
   Meeting meeting(kOverlapFiles, patience, free);
   const auto waiting = std::make_shared<FaultyStore>(
@@ -93,7 +94,7 @@ std::pair<std::vector<std::string>, size_t> run(const std::function<Dataset(Data
 
 std::vector<std::string> in_turns() {
   std::vector<std::string> out;
-  for (size_t r = 0; r < kRecords; ++r)
+  for (size_t r = 0; r < kOverlapRecords; ++r)
     for (size_t i = 0; i < kOverlapFiles; ++i) out.push_back(records_of(i)[r]);
   return out;
 }
@@ -101,13 +102,13 @@ std::vector<std::string> in_turns() {
 constexpr auto kLong = std::chrono::seconds(10);
 
 TEST(Overlap, TheFilesOfAnInterleaveAreReadAllAtOnce) {
-  const auto [elements, most] = run([](Dataset d) { return d; }, kLong);
+  const auto [elements, most] = run_overlapped([](Dataset d) { return d; }, kLong);
   EXPECT_EQ(elements, in_turns());
   EXPECT_EQ(most, kOverlapFiles);
 }
 
 TEST(Overlap, SoAreTheRowsOfItsBatches) {
-  const auto [elements, most] = run([](Dataset d) { return d.batch(32); }, kLong);
+  const auto [elements, most] = run_overlapped([](Dataset d) { return d.batch(32); }, kLong);
   EXPECT_EQ(elements, in_turns());
   EXPECT_EQ(most, kOverlapFiles);
 }
@@ -123,17 +124,17 @@ TEST(Overlap, SoAreInputsWithoutRandomAccess) {
               .filter([](const Fields& s) { return s["id"].apply("less", {{"value", int64_t{1} << 60}}); }));
     return interleave(datasets, {.cycle_length = kOverlapFiles});
   };
-  const auto [elements, most] = run(verbs, kLong);
-  EXPECT_EQ(elements.size(), kOverlapFiles * kRecords);
+  const auto [elements, most] = run_overlapped(verbs, kLong);
+  EXPECT_EQ(elements.size(), kOverlapFiles * kOverlapRecords);
   EXPECT_EQ(most, kOverlapFiles);
 }
 
-// Many small records become one part of a batch, and the reads of a part go one after the other. Where they
-// begin to wait, the next parts are small again.
+// Many small records become one part of a batch, and the reads of a part are sequential. When they begin to
+// wait, the next parts are small again.
 TEST(Overlap, PartsAreCutSmallWhereReadsWait) {
   const auto verbs = [](Dataset d) { return d.repeat(20).batch(256); };
-  const auto [elements, most] = run(verbs, std::chrono::milliseconds(5), 20'000);
-  EXPECT_EQ(elements.size(), 20 * kOverlapFiles * kRecords);
+  const auto [elements, most] = run_overlapped(verbs, std::chrono::milliseconds(5), 20'000);
+  EXPECT_EQ(elements.size(), 20 * kOverlapFiles * kOverlapRecords);
   EXPECT_EQ(most, kOverlapFiles);
 }
 

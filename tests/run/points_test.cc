@@ -1,4 +1,4 @@
-// Loaders remember the entropy points that they find, and stop at once also while they write them down.
+// Loaders save the entropy points that they find, and stop at once even while saving them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-constexpr int kPointFiles = 1000;  // as many as are worth a sidecar
+constexpr int kPointFiles = 1000;  // enough to be worth a sidecar
 constexpr auto kLimit = std::chrono::milliseconds(100);
 
 class LoaderPoints : public ::testing::Test {
@@ -72,7 +72,7 @@ TEST_F(LoaderPoints, AreThereForTheNextLoader) {
   EXPECT_EQ(remembered(), size_t{kPointFiles});
 }
 
-// Somebody else holds the sidecar, so that the save lasts until it is given up.
+// Another process locks the sidecar, so that the save lasts until it is given up.
 TEST_F(LoaderPoints, StoppingDoesNotWaitForTheirSave) {
   const auto held = SidecarLock::take(key(), nullptr);
   ASSERT_TRUE(held.ok());
@@ -81,7 +81,7 @@ TEST_F(LoaderPoints, StoppingDoesNotWaitForTheirSave) {
   Sample batch;
   const auto last = loader->next_within(batch, 20);
   ASSERT_TRUE(last.ok());
-  EXPECT_FALSE(last->has_value());  // the end has not come yet
+  EXPECT_FALSE(last->has_value());  // the end is not reached yet
   std::thread consumer([&] { EXPECT_FALSE(*loader->next(batch)); });
   const auto begin = std::chrono::steady_clock::now();
   loader->stop();
@@ -90,7 +90,7 @@ TEST_F(LoaderPoints, StoppingDoesNotWaitForTheirSave) {
   EXPECT_EQ(remembered(), 0u);
 }
 
-// A slow disk may take longer than a stop may: then nothing is written, and the next run tries again.
+// A slow disk may take longer than stopping may: then nothing is written, and the next run tries again.
 TEST_F(LoaderPoints, AreThereAfterARunThatWasStopped) {
   for (int attempt = 0; attempt < 20 && remembered() == 0; ++attempt) {
     const auto loader = make();

@@ -1,5 +1,5 @@
-// Runs steered by the tuner on simulated machines: what they reach, what they name, what they give back; and
-// that nothing which comes out depends on any of it.
+// Runs with the tuner on simulated machines: the rates they reach, the limits they name, the settings they
+// give back; and that results do not depend on any of it.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,15 +19,15 @@ constexpr double kMs = 1e6;
 constexpr uint64_t kRecord = 1000, kBatch = 32, kSummed = 10;
 
 struct TunedOutcome {
-  double rate = 0;  // samples a second of the machine's time, after the tuner had its 20 s
+  double rate = 0;  // samples per second of the machine's time, after 20 s of tuning
   std::string limit;
   Settings settings;
   Value report;
-  uint64_t sum = 0;  // of the bytes of kSummed batches, in their order
+  uint64_t sum = 0;  // of the bytes of kSummed batches, in order
 };
 
-TunedOutcome run(const SimulatedMachine& machine, LoaderOptions options = {}, double warm = 20,
-                 double measured = 5) {
+TunedOutcome run_tuned(const SimulatedMachine& machine, LoaderOptions options = {}, double warm = 20,
+                       double measured = 5) {
   auto store = std::make_shared<MemoryStore>();
   std::string bytes(200 * kRecord, 0);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7919 >> 3);
@@ -80,8 +80,8 @@ TunedOutcome run(const SimulatedMachine& machine, LoaderOptions options = {}, do
 }
 
 TEST(Tuning, FindsTheReadersThatKeepTheCoresBusy) {
-  const TunedOutcome got = run({.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs});
-  EXPECT_GT(got.rate, 0.95 * 1000);  // four cores, 4 ms a sample; as many as 60 reads must be in flight
+  const TunedOutcome got = run_tuned({.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs});
+  EXPECT_GT(got.rate, 0.95 * 1000);  // four cores, 4 ms per sample; 60 reads must be in flight
   EXPECT_GE(got.settings.io, 55u);
   EXPECT_LE(got.settings.io, 120u);
   EXPECT_EQ(got.limit, "cpu");
@@ -89,24 +89,24 @@ TEST(Tuning, FindsTheReadersThatKeepTheCoresBusy) {
 
 TEST(Tuning, NamesTheStoresBandwidthAndKeepsFewReaders) {
   const SimulatedMachine machine{.cores = 8, .cpu_ns = 1 * kMs, .latency_ns = 5 * kMs, .bytes_per_s = 2e6};
-  const TunedOutcome got = run(machine);
+  const TunedOutcome got = run_tuned(machine);
   EXPECT_EQ(got.limit, "store bandwidth");
   EXPECT_LE(got.settings.io, 40u);
   SimulatedMachine faster = machine;
   faster.bytes_per_s *= 2;
-  EXPECT_NEAR(run(faster).rate / got.rate, 2, 0.3);
+  EXPECT_NEAR(run_tuned(faster).rate / got.rate, 2, 0.3);
 }
 
-// Blocks that are unpacked, checksums: nothing of it is the store's.
+// Decompression and checksums: no time is spent waiting for the store.
 TEST(Tuning, ReadersThatUnpackAreAsManyAsThereAreCores) {
   const SimulatedMachine machine{.cores = 8, .unpack_ns = 2 * kMs, .latency_ns = 0.1 * kMs};
-  const TunedOutcome got = run(machine);
+  const TunedOutcome got = run_tuned(machine);
   EXPECT_GT(got.rate, 0.95 * 4000);
   EXPECT_EQ(got.limit, "cpu");
   EXPECT_LE(got.settings.io, 12u);
   LoaderOptions given;
   given.io = 1;
-  const TunedOutcome one = run(machine, given);
+  const TunedOutcome one = run_tuned(machine, given);
   EXPECT_EQ(one.limit, "readers");
   double predicted = 0;
   for (const Value& what : *one.report.find("what_if")->list()) {
@@ -118,7 +118,7 @@ TEST(Tuning, ReadersThatUnpackAreAsManyAsThereAreCores) {
 
 TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
   const TunedOutcome got =
-      run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
+      run_tuned({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 50 * kMs});
   EXPECT_NEAR(got.rate, 640, 7);
   EXPECT_EQ(got.limit, "consumer");
   EXPECT_LE(got.settings.workers, 5u);  // four are needed
@@ -126,13 +126,13 @@ TEST(Tuning, ASlowConsumerGetsFewerThreadsAndDoesNotWait) {
 }
 
 TEST(Tuning, FunctionsThatWaitGetMoreWorkersThanCores) {
-  const TunedOutcome got = run({.cores = 2, .cpu_ns = 1 * kMs, .sleep_ns = 9 * kMs});
+  const TunedOutcome got = run_tuned({.cores = 2, .cpu_ns = 1 * kMs, .sleep_ns = 9 * kMs});
   EXPECT_GT(got.rate, 0.95 * 2000);  // two cores; twenty at a time
   EXPECT_EQ(got.limit, "cpu");
 }
 
 TEST(Tuning, PythonsLockIsNamedAndWorkersThatOnlyWaitForItAreGivenBack) {
-  const TunedOutcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs});
+  const TunedOutcome got = run_tuned({.cores = 8, .cpu_ns = 0.1 * kMs, .python_ns = 2 * kMs});
   EXPECT_GT(got.rate, 0.93 * 500);
   EXPECT_EQ(got.limit, "python");
   EXPECT_LE(got.settings.workers, 4u);
@@ -140,12 +140,12 @@ TEST(Tuning, PythonsLockIsNamedAndWorkersThatOnlyWaitForItAreGivenBack) {
 
 TEST(Tuning, PredictsWhatMoreCoresBring) {
   SimulatedMachine machine{.cores = 1, .cpu_ns = 2 * kMs, .latency_ns = 1 * kMs};
-  const TunedOutcome one = run(machine);
+  const TunedOutcome one = run_tuned(machine);
   double predicted = 0;
   for (const Value& what : *one.report.find("what_if")->list())
     if (*what.find("change")->text() == "with 2 cores") predicted = *what.find("speedup")->real();
   machine.cores = 2;
-  EXPECT_NEAR(run(machine).rate / one.rate, predicted, 0.15 * predicted);
+  EXPECT_NEAR(run_tuned(machine).rate / one.rate, predicted, 0.15 * predicted);
   EXPECT_NEAR(predicted, 2, 0.1);
 }
 
@@ -153,38 +153,38 @@ TEST(Tuning, NumbersThatAreGivenOrLockedStay) {
   const SimulatedMachine machine{.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs};
   LoaderOptions given;
   given.io = 3;
-  EXPECT_EQ(run(machine, given).settings.io, 3u);
-  EXPECT_EQ(run(machine, given).limit, "store latency");
+  EXPECT_EQ(run_tuned(machine, given).settings.io, 3u);
+  EXPECT_EQ(run_tuned(machine, given).limit, "store latency");
   LoaderOptions locked;
   locked.tuned = false, locked.start = {2, 5, 7};
-  const TunedOutcome got = run(machine, locked);
+  const TunedOutcome got = run_tuned(machine, locked);
   EXPECT_EQ(got.settings, (Settings{2, 5, 7}));
   EXPECT_TRUE(got.report.find("decisions")->list()->empty());
 }
 
-// Validation, a checkpoint: what is measured across them is no measure of the settings.
+// Pauses for validation or a checkpoint: measurements across them do not reflect the settings.
 TEST(Tuning, PausesOfTheConsumerSpoilNoTrial) {
   SimulatedMachine machine{.cores = 2, .cpu_ns = 0.5 * kMs, .sleep_ns = 9.5 * kMs};
-  const TunedOutcome without = run(machine, {}, 60, 5);
+  const TunedOutcome without = run_tuned(machine, {}, 60, 5);
   machine.pause_ns = 5000 * kMs;
   for (const uint64_t every : {80, 130, 200, 270}) {
     machine.pause_every = every;
-    const TunedOutcome got = run(machine, {}, 120, 5);
+    const TunedOutcome got = run_tuned(machine, {}, 120, 5);
     EXPECT_GE(got.settings.workers, without.settings.workers / 2) << every;
     for (const Value& decision : *got.report.find("decisions")->list())
       EXPECT_FALSE(*decision.find("undone")->boolean()) << every << decision.dump();
   }
 }
 
-// One whose steps always take so long is no pause.
+// Steps that always take that long are not pauses.
 TEST(Tuning, ASlowStepIsNoPause) {
-  const TunedOutcome got =
-      run({.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 1500 * kMs}, {}, 90, 10);
+  const TunedOutcome got = run_tuned(
+      {.cores = 8, .cpu_ns = 5 * kMs, .latency_ns = 1 * kMs, .consumer_ns = 1500 * kMs}, {}, 90, 10);
   EXPECT_EQ(got.limit, "consumer");
   EXPECT_LE(got.settings.workers, 3u);
 }
 
-// Epochs too short for a trial and its judgement, and pauses between them: nothing else is turned meanwhile.
+// Epochs too short to judge a trial, with pauses between them: nothing else is changed in the meantime.
 TEST(Tuning, ATrialOutlastsItsEpoch) {
   Tuner tuner({2, 2, 3}, {{1, 1, 1}, {64, 64, 64}}, 2);
   Gauge gauge;
@@ -207,8 +207,8 @@ TEST(Tuning, ATrialOutlastsItsEpoch) {
 TEST(Tuning, WhatARunFoundIsWhereAnotherBegins) {
   const SimulatedMachine machine{.cores = 4, .cpu_ns = 4 * kMs, .latency_ns = 60 * kMs};
   LoaderOptions again;
-  again.tuned = false, again.start = run(machine).settings;
-  EXPECT_GT(run(machine, again, 1, 4).rate, 0.95 * 1000);
+  again.tuned = false, again.start = run_tuned(machine).settings;
+  EXPECT_GT(run_tuned(machine, again, 1, 4).rate, 0.95 * 1000);
 }
 
 TEST(Tuning, ChangesNothingThatComesOut) {
@@ -218,8 +218,8 @@ TEST(Tuning, ChangesNothingThatComesOut) {
       {.cores = 8, .cpu_ns = 1 * kMs, .slow_one_in = 100, .slow_times = 100, .consumer_ns = 9 * kMs}};
   LoaderOptions alone;
   alone.workers = alone.io = alone.ready = 1;
-  const uint64_t expected = run(machines[0], alone, 1, 30).sum;
-  for (const SimulatedMachine& machine : machines) EXPECT_EQ(run(machine).sum, expected);
+  const uint64_t expected = run_tuned(machines[0], alone, 1, 30).sum;
+  for (const SimulatedMachine& machine : machines) EXPECT_EQ(run_tuned(machine).sum, expected);
 }
 
 int64_t waits(int64_t x) {
@@ -233,7 +233,8 @@ bool has_turned_workers(const Loader& loader) {
                              [](const Value& d) { return *d.find("knob")->text() == "workers"; });
 }
 
-// In the first epoch, unless others hold the cores: then what it sees tells nothing, and it must not turn.
+// In the first epoch, unless other programs use the cores: then measurements are meaningless, and the tuner
+// must not change anything.
 constexpr int kMostEpochs = 8;
 
 TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
@@ -253,7 +254,7 @@ TEST(TuningOfThreads, TurnsThemWhileTheyWork) {
   EXPECT_TRUE(has_turned_workers(**loader));
 }
 
-// Whichever input of a join is at work.
+// Whichever input of a join is running.
 TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
   const auto all = [](const Fields& f) { return f["value"].apply("greater_equal", {{"value", int64_t{0}}}); };
   const auto input = [&](int64_t count) {
@@ -273,7 +274,7 @@ TEST(TuningOfThreads, TurnsThemInEveryInputOfAJoin) {
 TEST(Tuning, StaysWithinTheBudget) {
   LoaderOptions options;
   options.memory_budget = size_t{300} << 10;  // nine batches
-  const TunedOutcome got = run({.cores = 8, .cpu_ns = 0.1 * kMs, .latency_ns = 100 * kMs}, options);
+  const TunedOutcome got = run_tuned({.cores = 8, .cpu_ns = 0.1 * kMs, .latency_ns = 100 * kMs}, options);
   EXPECT_LE(*got.report.find("memory")->find("peak")->integer(), 300 << 10);
   EXPECT_EQ(got.limit, "memory");
 }

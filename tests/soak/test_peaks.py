@@ -37,6 +37,7 @@ def test_a_window_of_a_million_integers() -> None:
     assert grown("integers") < 300  # about 230 bytes an element beside what it holds
 
 
+@pytest.mark.alone(ci=True)
 def test_what_a_cache_in_files_finds_is_within_the_budget() -> None:
     assert grown("found") < 180  # of 300 MiB: 32 MB, and what filling it took
 

@@ -22,7 +22,7 @@ SourceCase captions_case() {
   out.cut = Cut::is_not_seen;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Captions, SourceConformance, testing::Values(captions_case));
+INSTANTIATE_TEST_SUITE_P(Captions, SourceConformance, ::testing::Values(captions_case));
 
 std::string annotation(const std::string& name, int x_min) {
   return "<annotation><object><name>" + name + "</name><bndbox><xmin>" + std::to_string(x_min) +
@@ -46,7 +46,7 @@ SourceCase voc_case() {
   out.cut = Cut::is_not_seen;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Voc, SourceConformance, testing::Values(voc_case));
+INSTANTIATE_TEST_SUITE_P(Voc, SourceConformance, ::testing::Values(voc_case));
 
 }  // namespace
 }  // namespace headrace::trial

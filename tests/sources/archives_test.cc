@@ -18,8 +18,8 @@ SourceCase zip_case(bool is_deflated) {
 }
 SourceCase stored_case() { return zip_case(false); }
 SourceCase deflated_case() { return zip_case(true); }
-INSTANTIATE_TEST_SUITE_P(ZipStored, SourceConformance, testing::Values(stored_case));
-INSTANTIATE_TEST_SUITE_P(ZipDeflated, SourceConformance, testing::Values(deflated_case));
+INSTANTIATE_TEST_SUITE_P(ZipStored, SourceConformance, ::testing::Values(stored_case));
+INSTANTIATE_TEST_SUITE_P(ZipDeflated, SourceConformance, ::testing::Values(deflated_case));
 
 SourceCase squashfs_case() {
   SourceCase out;
@@ -33,7 +33,7 @@ SourceCase squashfs_case() {
   out.open = by_registered_format("arrow", options);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Squashfs, SourceConformance, testing::Values(squashfs_case));
+INSTANTIATE_TEST_SUITE_P(Squashfs, SourceConformance, ::testing::Values(squashfs_case));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -29,7 +29,7 @@ SourceCase array_record_case(size_t group, bool says_sizes = false) {
 SourceCase alone() { return array_record_case(1); }
 SourceCase read_together() { return array_record_case(1, true); }
 SourceCase groups() { return array_record_case(4); }
-INSTANTIATE_TEST_SUITE_P(ArrayRecord, SourceConformance, testing::Values(alone, read_together, groups));
+INSTANTIATE_TEST_SUITE_P(ArrayRecord, SourceConformance, ::testing::Values(alone, read_together, groups));
 
 }  // namespace
 }  // namespace headrace::trial

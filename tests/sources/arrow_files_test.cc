@@ -27,9 +27,9 @@ SourceCase table_case(std::vector<std::string> names) {
 SourceCase plain_case() { return table_case({"table_plain.arrow"}); }
 SourceCase rows_case() { return table_case({"rows.arrow"}); }  // a batch each
 SourceCase compressed_case() { return table_case({"table_lz4.arrow", "table_zstd.arrow"}); }
-INSTANTIATE_TEST_SUITE_P(ArrowPlain, SourceConformance, testing::Values(plain_case));
-INSTANTIATE_TEST_SUITE_P(ArrowRows, SourceConformance, testing::Values(rows_case));
-INSTANTIATE_TEST_SUITE_P(ArrowCompressed, SourceConformance, testing::Values(compressed_case));
+INSTANTIATE_TEST_SUITE_P(ArrowPlain, SourceConformance, ::testing::Values(plain_case));
+INSTANTIATE_TEST_SUITE_P(ArrowRows, SourceConformance, ::testing::Values(rows_case));
+INSTANTIATE_TEST_SUITE_P(ArrowCompressed, SourceConformance, ::testing::Values(compressed_case));
 
 }  // namespace
 }  // namespace headrace::trial

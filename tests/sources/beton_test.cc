@@ -40,10 +40,10 @@ SourceCase beton_case(uint64_t apart, size_t longer = 0) {
 
 SourceCase near_fields() { return beton_case(0); }
 SourceCase far_fields() { return beton_case(5000); }
-INSTANTIATE_TEST_SUITE_P(Beton, SourceConformance, testing::Values(near_fields));
+INSTANTIATE_TEST_SUITE_P(Beton, SourceConformance, ::testing::Values(near_fields));
 SourceCase long_texts() { return beton_case(0, 40'000); }
-INSTANTIATE_TEST_SUITE_P(BetonLongTexts, SourceConformance, testing::Values(long_texts));
-INSTANTIATE_TEST_SUITE_P(BetonApart, SourceConformance, testing::Values(far_fields));
+INSTANTIATE_TEST_SUITE_P(BetonLongTexts, SourceConformance, ::testing::Values(long_texts));
+INSTANTIATE_TEST_SUITE_P(BetonApart, SourceConformance, ::testing::Values(far_fields));
 
 SourceCase pixels() {
   SourceCase out;
@@ -64,7 +64,7 @@ SourceCase pixels() {
   out.open = by_registered_format("beton");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(BetonPixels, SourceConformance, testing::Values(pixels));
+INSTANTIATE_TEST_SUITE_P(BetonPixels, SourceConformance, ::testing::Values(pixels));
 
 }  // namespace
 }  // namespace headrace::trial

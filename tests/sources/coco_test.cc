@@ -29,7 +29,7 @@ SourceCase coco_case() {
   out.cut = Cut::is_not_seen;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Coco, SourceConformance, testing::Values(coco_case));
+INSTANTIATE_TEST_SUITE_P(Coco, SourceConformance, ::testing::Values(coco_case));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -1,11 +1,11 @@
-// A format for the sake of an example: DIG, the number of dimensions; each dimension as a big-endian u32;
-// then u8 values, one row after the other. IDX, MNIST's, is little else.
+// An example format: DIG and the number of dimensions, each dimension as a big-endian uint32, then uint8
+// values, one row after the other. IDX, MNIST's format, is similar.
 #include "headrace/formats/format.h"
 
 namespace headrace {
 namespace {
 
-constexpr uint64_t kRowsPerBlock = 64;  // one read brings so many samples
+constexpr uint64_t kRowsPerBlock = 64;  // samples per read
 constexpr uint64_t kLongestHeader = 4 + 4 * kMaxRank;
 
 struct Layout {
@@ -26,25 +26,25 @@ Result<Layout> parse(SourceFile file, std::span<const std::byte> header) {
   const auto byte_at = [&](size_t i) { return i < header.size() ? std::to_integer<int>(header[i]) : -1; };
   const int rank = byte_at(3);
   if (byte_at(0) != 'D' || byte_at(1) != 'I' || byte_at(2) != 'G' || rank < 1 || rank > kMaxRank)
-    return corrupt("wants DIG and 1 to 8 dimensions at byte 0, got something else");
+    return corrupt("expected DIG and 1 to 8 dimensions at byte 0");
   Layout out;
   out.start = 4 + 4 * static_cast<uint64_t>(rank);
   if (header.size() < out.start)
-    return corrupt("wants a header of " + std::to_string(out.start) + " bytes, got " +
+    return corrupt("expected a header of " + std::to_string(out.start) + " bytes, got " +
                    std::to_string(header.size()));
   out.rows = dimension(header, 0);
   std::vector<int64_t> row;
   for (size_t i = 1; i < static_cast<size_t>(rank); ++i) {
     const uint64_t length = dimension(header, i);
     if (length == 0 || length > file.size / out.row_bytes)  // before the product can overflow
-      return corrupt("wants rows that fit the file, got a dimension of " + std::to_string(length));
+      return corrupt("expected rows that fit the file, got a dimension of " + std::to_string(length));
     out.row_bytes *= length;
     row.push_back(static_cast<int64_t>(length));
   }
   out.row = Shape(row);
   const uint64_t data = file.size - out.start;
   if (data % out.row_bytes != 0 || data / out.row_bytes != out.rows)
-    return corrupt("wants " + std::to_string(out.rows) + " rows of " + std::to_string(out.row_bytes) +
+    return corrupt("expected " + std::to_string(out.rows) + " rows of " + std::to_string(out.row_bytes) +
                    " bytes, got " + std::to_string(data) + " bytes");
   out.file = std::move(file);
   return out;
@@ -132,14 +132,18 @@ int recognise(const Probe& probe) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (path.listing) return invalid("wants a file, got a folder");
+  if (path.listing) return invalid("expected a file, got a folder");
   return SourceOpening{std::make_unique<OpenDigits>(SourceFile{path.path, path.info.size}),
                        [name = path.path](uint64_t) { return name; }};
 }
 
 const FormatRegistration registered({
     .name = "digits",
-    .doc = "Rows of u8 values in one file.",
+    .doc = "Rows of uint8 values in one file.",
+    .fields = "`value`, uint8 with the shape of a row.",
+    .path = "The file.",
+    .raises = {{"CorruptSample", "the header is damaged, or the file size does not match it."}},
+    .example = "hr.read_digits(\"mnist/digits\")",
     .recognise = recognise,
     .open = open,
 });

@@ -19,7 +19,7 @@ SourceCase digits_case() {
     out.samples.push_back(field_text(DType::u8, {2, 3}, digits().substr(16 + 6 * i, 6)));
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Digits, SourceConformance, testing::Values(digits_case));
+INSTANTIATE_TEST_SUITE_P(Digits, SourceConformance, ::testing::Values(digits_case));
 
 TEST(Digits, IsRecognisedAndSaysWhatIsWrong) {
   MemoryStore store;
@@ -27,10 +27,10 @@ TEST(Digits, IsRecognisedAndSaysWhatIsWrong) {
   store.add("cut", digits().substr(0, 100));
   const auto source = open_source(store, "digits");
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->schema().text(), "value: u8 (2, 3)");
+  EXPECT_EQ((*source)->schema().text(), "value: uint8 (2, 3)");
   EXPECT_EQ((*source)->where(69), "digits at row 69");
   EXPECT_EQ(open_source(store, "cut", "digits").status().text(),
-            "digits: 'cut': wants 70 rows of 6 bytes, got 84 bytes");
+            "digits: 'cut': expected 70 rows of 6 bytes, got 84 bytes");
 }
 
 }  // namespace

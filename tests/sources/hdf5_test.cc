@@ -25,8 +25,8 @@ SourceCase case_of(const std::string& name) {
 
 SourceCase vlen_case() { return case_of("vlen.h5"); }
 SourceCase old_case() { return case_of("vlen_old.h5"); }
-INSTANTIATE_TEST_SUITE_P(Hdf5Vlen, SourceConformance, testing::Values(vlen_case));
-INSTANTIATE_TEST_SUITE_P(Hdf5VlenOld, SourceConformance, testing::Values(old_case));
+INSTANTIATE_TEST_SUITE_P(Hdf5Vlen, SourceConformance, ::testing::Values(vlen_case));
+INSTANTIATE_TEST_SUITE_P(Hdf5VlenOld, SourceConformance, ::testing::Values(old_case));
 
 // h5py's file and pyarrow's hold the same twenty images with the same labels.
 TEST(Hdf5Files, ReadsWhatH5pyWrote) {

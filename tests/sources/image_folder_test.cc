@@ -24,7 +24,7 @@ SourceCase folder_case() {
   out.not_hostile = "any bytes are a file";
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(ImageFolder, SourceConformance, testing::Values(folder_case));
+INSTANTIATE_TEST_SUITE_P(ImageFolder, SourceConformance, ::testing::Values(folder_case));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -42,9 +42,9 @@ SourceCase litdata_case(Form form) {
 }
 
 SourceCase plain() { return litdata_case(Form::plain); }
-SourceCase framed() { return litdata_case(Form::framed); }
+SourceCase framed_case() { return litdata_case(Form::framed); }
 SourceCase packed() { return litdata_case(Form::packed); }
-INSTANTIATE_TEST_SUITE_P(Litdata, SourceConformance, testing::Values(plain, framed, packed));
+INSTANTIATE_TEST_SUITE_P(Litdata, SourceConformance, ::testing::Values(plain, framed_case, packed));
 
 }  // namespace
 }  // namespace headrace::trial

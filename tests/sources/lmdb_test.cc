@@ -19,7 +19,7 @@ SourceCase pairs() {
   out.open = by_registered_format("lmdb");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Lmdb, SourceConformance, testing::Values(pairs));
+INSTANTIATE_TEST_SUITE_P(Lmdb, SourceConformance, ::testing::Values(pairs));
 
 SourceCase datum() {
   LmdbMaker::Pairs records;
@@ -37,7 +37,7 @@ SourceCase datum() {
   out.open = by_registered_format("lmdb", options);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(LmdbDatum, SourceConformance, testing::Values(datum));
+INSTANTIATE_TEST_SUITE_P(LmdbDatum, SourceConformance, ::testing::Values(datum));
 
 }  // namespace
 }  // namespace headrace::trial

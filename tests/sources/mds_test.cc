@@ -19,7 +19,7 @@ std::string sample_of(uint64_t i, std::string& text) {
   return mds_sample(kMdsColumns, {boxes, image, mds_bytes(i), size});
 }
 
-SourceCase case_of(bool is_packed) {
+SourceCase mds_case(bool is_packed) {
   SourceCase out;
   std::vector<MdsTestShard> shards;
   for (const auto& [begin, end] : {std::pair<uint64_t, uint64_t>{0, 5}, {5, 8}}) {
@@ -39,9 +39,9 @@ SourceCase case_of(bool is_packed) {
   return out;
 }
 
-SourceCase plain_mds() { return case_of(false); }
-SourceCase packed_mds() { return case_of(true); }
-INSTANTIATE_TEST_SUITE_P(Mds, SourceConformance, testing::Values(plain_mds, packed_mds));
+SourceCase plain_mds() { return mds_case(false); }
+SourceCase packed_mds() { return mds_case(true); }
+INSTANTIATE_TEST_SUITE_P(Mds, SourceConformance, ::testing::Values(plain_mds, packed_mds));
 
 }  // namespace
 }  // namespace headrace::trial

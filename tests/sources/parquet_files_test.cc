@@ -26,9 +26,9 @@ SourceCase parquet_table_case(std::vector<std::string> names) {
 SourceCase plain_parquet_case() { return parquet_table_case({"table_plain.parquet"}); }
 SourceCase newer_case() { return parquet_table_case({"table_v2.parquet"}); }
 SourceCase several_case() { return parquet_table_case({"table_snappy.parquet", "table_plain.parquet"}); }
-INSTANTIATE_TEST_SUITE_P(ParquetPlain, SourceConformance, testing::Values(plain_parquet_case));
-INSTANTIATE_TEST_SUITE_P(ParquetNewerPages, SourceConformance, testing::Values(newer_case));
-INSTANTIATE_TEST_SUITE_P(ParquetSeveral, SourceConformance, testing::Values(several_case));
+INSTANTIATE_TEST_SUITE_P(ParquetPlain, SourceConformance, ::testing::Values(plain_parquet_case));
+INSTANTIATE_TEST_SUITE_P(ParquetNewerPages, SourceConformance, ::testing::Values(newer_case));
+INSTANTIATE_TEST_SUITE_P(ParquetSeveral, SourceConformance, ::testing::Values(several_case));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -43,7 +43,7 @@ SourceCase tfds_case() {
   out.open = by_registered_folder("tfds", "tfrecord");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Tfds, SourceConformance, testing::Values(tfds_case));
+INSTANTIATE_TEST_SUITE_P(Tfds, SourceConformance, ::testing::Values(tfds_case));
 
 // ---- Hugging Face
 
@@ -59,7 +59,7 @@ SourceCase huggingface_case() {
   out.open = by_registered_folder("huggingface", "arrow");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(HuggingFace, SourceConformance, testing::Values(huggingface_case));
+INSTANTIATE_TEST_SUITE_P(HuggingFace, SourceConformance, ::testing::Values(huggingface_case));
 
 }  // namespace
 }  // namespace headrace::trial

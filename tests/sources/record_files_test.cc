@@ -19,7 +19,7 @@ SourceCase tfrecord_files() {
   out.cut = Cut::may_be_an_ending;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(TfrecordFiles, SourceConformance, testing::Values(tfrecord_files));
+INSTANTIATE_TEST_SUITE_P(TfrecordFiles, SourceConformance, ::testing::Values(tfrecord_files));
 
 // One file is gzip, the other zlib.
 SourceCase deflated_tfrecord_files() {
@@ -28,7 +28,8 @@ SourceCase deflated_tfrecord_files() {
   out.files[1].second = deflated(out.files[1].second, Wrap::zlib);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(DeflatedTfrecordFiles, SourceConformance, testing::Values(deflated_tfrecord_files));
+INSTANTIATE_TEST_SUITE_P(DeflatedTfrecordFiles, SourceConformance,
+                         ::testing::Values(deflated_tfrecord_files));
 
 }  // namespace
 }  // namespace headrace::trial

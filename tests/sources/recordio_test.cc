@@ -18,7 +18,7 @@ SourceCase plain_recordio() {
   out.cut = Cut::may_be_an_ending;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Recordio, SourceConformance, testing::Values(plain_recordio));
+INSTANTIATE_TEST_SUITE_P(Recordio, SourceConformance, ::testing::Values(plain_recordio));
 
 SourceCase images() {
   SourceCase out;
@@ -38,7 +38,7 @@ SourceCase images() {
   out.cut = Cut::may_be_an_ending;
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(RecordioImages, SourceConformance, testing::Values(images));
+INSTANTIATE_TEST_SUITE_P(RecordioImages, SourceConformance, ::testing::Values(images));
 
 }  // namespace
 }  // namespace headrace::trial

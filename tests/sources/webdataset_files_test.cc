@@ -22,14 +22,14 @@ SourceCase webdataset_files() {
   out.open = by_registered_format("webdataset");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(WebdatasetFiles, SourceConformance, testing::Values(webdataset_files));
+INSTANTIATE_TEST_SUITE_P(WebdatasetFiles, SourceConformance, ::testing::Values(webdataset_files));
 
 SourceCase gzip_webdataset_files() {
   SourceCase out = webdataset_files();
   for (auto& [path, bytes] : out.files) bytes = deflated(bytes, Wrap::gzip);
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(GzipWebdatasetFiles, SourceConformance, testing::Values(gzip_webdataset_files));
+INSTANTIATE_TEST_SUITE_P(GzipWebdatasetFiles, SourceConformance, ::testing::Values(gzip_webdataset_files));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -31,13 +31,15 @@ SourceCase store_case(Files files) {
   return out;
 }
 
-std::vector<uint16_t> pixels(int begin, int count) {
+std::vector<uint16_t> zarr_pixels(int begin, int count) {
   std::vector<uint16_t> out;
   for (int i = begin; i < begin + count; ++i) out.push_back(static_cast<uint16_t>(i * 37));
   return out;
 }
 
-std::string image_field(int row) { return field_text(DType::u16, {2, 3}, as_bytes_of(pixels(6 * row, 6))); }
+std::string image_field(int row) {
+  return field_text(DType::u16, {2, 3}, as_bytes_of(zarr_pixels(6 * row, 6)));
+}
 
 // Two arrays of version 2: plain chunks, and one packed; labels are kept.
 SourceCase plain_zarr_case() {
@@ -45,9 +47,9 @@ SourceCase plain_zarr_case() {
   for (int row = 0; row < 6; ++row) labels.push_back(row * 1000 - 3);
   SourceCase out = store_case(
       {{"image/.zarray", array_v2("[6,2,3]", "[2,2,3]", "<u2")},
-       {"image/0.0.0", as_bytes_of(pixels(0, 12))},
-       {"image/1.0.0", as_bytes_of(pixels(12, 12))},
-       {"image/2.0.0", as_bytes_of(pixels(24, 12))},
+       {"image/0.0.0", as_bytes_of(zarr_pixels(0, 12))},
+       {"image/1.0.0", as_bytes_of(zarr_pixels(12, 12))},
+       {"image/2.0.0", as_bytes_of(zarr_pixels(24, 12))},
        {"label/.zarray", array_v2("[6]", "[6]", "<i8", R"("compressor":{"id":"zstd"},"fill_value":7)")},
        {"label/0", in_zstd_frames(as_bytes_of(labels))}});
   for (int row = 0; row < 6; ++row)
@@ -58,7 +60,7 @@ SourceCase plain_zarr_case() {
 
 // Shards of version 3: arrays cut along both axes, with a chunk that is not there; and texts.
 SourceCase sharded_case() {
-  const auto chunk = [](int row) { return in_zstd_frames(as_bytes_of(pixels(6 * row, 12))); };
+  const auto chunk = [](int row) { return in_zstd_frames(as_bytes_of(zarr_pixels(6 * row, 12))); };
   const auto texts = [](const std::string& a, const std::string& b) {
     return as_bytes_of<uint32_t>({2}) + as_bytes_of<uint32_t>({static_cast<uint32_t>(a.size())}) + a +
            as_bytes_of<uint32_t>({static_cast<uint32_t>(b.size())}) + b;
@@ -82,8 +84,8 @@ SourceCase sharded_case() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(ZarrPlain, SourceConformance, testing::Values(plain_zarr_case));
-INSTANTIATE_TEST_SUITE_P(ZarrSharded, SourceConformance, testing::Values(sharded_case));
+INSTANTIATE_TEST_SUITE_P(ZarrPlain, SourceConformance, ::testing::Values(plain_zarr_case));
+INSTANTIATE_TEST_SUITE_P(ZarrSharded, SourceConformance, ::testing::Values(sharded_case));
 
 }  // namespace
 }  // namespace headrace::trial

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import check_layers
 import gen_ops
+import gen_readers
 import make_demo_data
 import pytest
 from PIL import Image
@@ -34,7 +35,13 @@ TOOLS = Path(__file__).parents[2] / "tools"
             "io may include codecs, core, not formats",
         ),
         ("headrace/graph/node.cc", True, "headrace/run/loader.h", "not run"),
-        ("headrace/run/loader.cc", True, "headrace/headrace.h", "run lies below it"),
+        ("headrace/run/loader.cc", True, "headrace/headrace.h", "not api"),
+        ("headrace/run/order/level.cc", True, "headrace/run/read/fetch.h", "read stands above order in run"),
+        ("headrace/run/read/fetch.cc", True, "headrace/run/measure/counters.h", None),
+        ("headrace/run/engine/stage.cc", True, "headrace/run/loader.h", "stands above engine"),
+        ("headrace/formats/csv/csv.cc", True, "headrace/formats/opening/open.h", "opening stands above csv"),
+        ("headrace/formats/jsonl/jsonl.cc", True, "headrace/formats/csv/values.h", None),
+        ("cli/output/terminal.cc", True, "cli/doctor/report.h", "doctor stands above output"),
         ("headrace/run/loader.cc", True, "headrace/new/thing.h", "new is no layer"),
         ("headrace/run/loader.h", True, "loader.h", "the path from the root"),
         ("headrace/headrace.h", True, "headrace/run/loader.h", None),
@@ -51,17 +58,88 @@ def test_layers_drawing_has_no_cycle() -> None:
         assert not any(layer in check_layers.BELOW[name] for name in below)
 
 
-def test_long_files_warn_then_fail(tmp_path: Path) -> None:
+def test_long_files_warn(tmp_path: Path) -> None:
     folder = tmp_path / "headrace" / "core"
     folder.mkdir(parents=True)
-    for name, num_lines in (("short.h", 250), ("long.h", 251), ("longest.h", 301)):
+    for name, num_lines in (("short.h", 250), ("long.h", 251)):
         (folder / name).write_text("//\n" * num_lines)
     found = {path.name: check_layers.check_file(tmp_path, path) for path in folder.iterdir()}
     assert {name: (len(errors), len(warnings)) for name, (errors, warnings) in found.items()} == {
         "short.h": (0, 0),
         "long.h": (0, 1),
-        "longest.h": (1, 0),
     }
+
+
+def test_a_folder_has_at_most_30_files_but_for_tests_and_lists(tmp_path: Path) -> None:
+    for folder in ("headrace/run", "headrace/ops"):
+        (tmp_path / folder).mkdir(parents=True)
+        for i in range(31):
+            (tmp_path / folder / f"a{i}.cc").touch()
+    files = sorted(tmp_path.rglob("*.cc"))
+    assert [
+        str(error.path.relative_to(tmp_path)) for error in check_layers.check_folders(tmp_path, files)
+    ] == ["headrace/run"]
+    few = [path.with_name(path.stem + "_test.cc") if path.name == "a0.cc" else path for path in files]
+    assert check_layers.check_folders(tmp_path, few) == []
+
+
+def test_a_class_has_at_most_25_methods_in_two_files(tmp_path: Path) -> None:
+    folder = tmp_path / "headrace" / "core"
+    folder.mkdir(parents=True)
+
+    def found(methods: int, sources: int) -> list[str]:
+        body = "".join(
+            f"  void method_{i}(int a, std::function<void(int)> f = {{}}) const;\n" for i in range(methods)
+        )
+        (folder / "thing.h").write_text(
+            f"class Thing {{\n public:\n{body} private:\n  int size_ = f(3);\n}};\n"
+        )
+        for path in folder.glob("*.cc"):
+            path.unlink()
+        for i in range(sources):
+            (folder / f"thing{i}.cc").write_text(f"void Thing::method_{i}(int a) const {{}}\n")
+        return [error.text for error in check_layers.check_classes(tmp_path, sorted(folder.iterdir()))]
+
+    assert found(25, 2) == []
+    assert found(26, 1) == ["class Thing has 26 methods in 1 .cc files: 25 and 2 at most"]
+    assert found(3, 3) == ["class Thing has 3 methods in 3 .cc files: 25 and 2 at most"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clashes"),
+    [
+        ("struct Look { int a; };", "struct Look { int b; };", True),
+        ("constexpr size_t kFiles = 3, kRows = size_t{1} << 20;", "const int kRows = 4;", True),
+        (
+            "std::string text_of(int a = 3) { return {}; }",
+            "std::string text_of(const Value& v) { return {}; }",
+            False,
+        ),
+        ("void put(size_t n, int m) {}", "void put(uint64_t count, int other) {}", True),
+        ("using Bytes = std::string;", "using Bytes = std::string;", False),
+        ("using Bytes = std::string;", "using Bytes = std::vector<int>;", True),
+        (
+            "template <class T> T twice(T x) { return x + x; }",
+            "int other(int twice) { return twice; }",
+            False,
+        ),
+        ("const Registered<A> registered;", "const Registered<B> registered;", True),
+    ],
+)
+def test_names_that_clash_in_a_group(tmp_path: Path, first: str, second: str, clashes: bool) -> None:
+    folder = tmp_path / "headrace" / "core"
+    folder.mkdir(parents=True)
+    for name, text in (("a.cc", first), ("b.cc", second)):
+        (folder / name).write_text(
+            f"namespace headrace {{\nnamespace {{\n\n{text}\n\n}}  // namespace\n}}  // namespace headrace\n"
+        )
+    done = subprocess.run(
+        [sys.executable, str(TOOLS / "check_names.py"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 1) == clashes, done.stdout
 
 
 def parameter(name: str, kind: str, fallback: object, required: bool = False) -> gen_ops.Param:
@@ -105,6 +183,56 @@ def test_generated_function_of_many_inputs_has_overloads() -> None:
     functions = ast.parse(gen_ops.function(op)).body
     returned = [ast.unparse(f.returns) for f in functions if isinstance(f, ast.FunctionDef) and f.returns]
     assert returned == ["Data", "tuple[Data, ...]", "Any"]
+
+
+def option(name: str, kind: str, fallback: object, required: bool = False) -> gen_readers.Option:
+    return {"name": name, "type": kind, "doc": f"The {name}", "fallback": fallback, "required": required}
+
+
+DIGITS: gen_readers.Format = {
+    "name": "digits", "doc": "Rows in one file.", "fields": "`value`", "details": ["More."], "path": "", "takes_files": True, "made": False,
+    "options": [
+        option("size", "int", None, required=True), option("nulls", 'Literal["error", "zero", "nan"]', "error"),
+        option("labels", "str | os.PathLike[str] | None", None), option("quote", "str", '"'), option("key", "bool", False),
+    ],
+    "raises": [("ValueError", "it is empty")], "example": "hr.read_digits(path, size=3)",
+}  # fmt: skip
+
+
+def test_generated_reader_has_the_formats_options_and_sentences() -> None:
+    function = ast.parse(gen_readers.function(DIGITS)).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assert ast.unparse(function.args) == (
+        "path: Paths, *, size: int, nulls: Nulls | None=None, labels: Path | None=None, quote: str | None=None, key: bool=False"
+    )
+    assert ast.unparse(function.body[1]) == (
+        "return read_as('digits', path, {'size': size, 'nulls': nulls, 'labels': labels, 'quote': quote, 'key': key or None})"
+    )
+    assert (ast.get_docstring(function) or "").splitlines() == [
+        "Read rows in one file.", "", "Fields: `value`.", "", "More.", "",
+        "Args:", f"    path: {gen_readers.FILES}", "    size: The size.", '    nulls: The nulls. Default: "error".',
+        "    labels: The labels.", "    quote: The quote. Default: '\"'.", "    key: The key.", "",
+        "Raises:", "    ValueError: it is empty.", "", "Example:", "    hr.read_digits(path, size=3)",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "within"),
+    [("A file", "a file"), ("The lines", "the lines"), ("JSON lines", "JSON lines"), ("NumPy's", "NumPy's")],
+)
+def test_noun_phrases_begin_small_within_a_sentence(text: str, within: str) -> None:
+    assert gen_readers.lower_first(text) == within
+
+
+def test_generated_table_replaces_what_is_between_the_marks() -> None:
+    begin, end = "<!-- options of digits: generated by tools/gen_readers.py -->\n", "<!-- end -->\n"
+    text = f"# A\n{begin}stale\n{end}B\n{begin.replace(' of digits', '')}{end}"
+    written = gen_readers.readme(text, "digits", [DIGITS])
+    assert "stale" not in written and written.count("| `size` | `int` | required | The size. |\n") == 2
+    assert "| `labels` | `str \\| os.PathLike[str]` | `None` | The labels. |" in written
+    assert gen_readers.readme(written, "digits", [DIGITS]) == written
+    with pytest.raises(SystemExit, match="no format 'figures'"):
+        gen_readers.readme(text.replace("digits", "figures"), "digits", [DIGITS])
 
 
 def make_data(out: Path, *options: str) -> subprocess.CompletedProcess[str]:

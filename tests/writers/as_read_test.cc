@@ -86,7 +86,7 @@ std::vector<Case> cases() {
   };
 }
 
-class AsRead : public testing::TestWithParam<Case> {};
+class AsRead : public ::testing::TestWithParam<Case> {};
 
 // Hashes of the samples, in order; the error if there was one.
 Result<std::vector<uint64_t>> hashes_read(const std::string& path, const std::string& format,
@@ -127,7 +127,7 @@ TEST_P(AsRead, IsWhatTheReaderGives) {
     EXPECT_EQ(*got, wanted) << shards;
   }
 }
-INSTANTIATE_TEST_SUITE_P(Writers, AsRead, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Writers, AsRead, ::testing::ValuesIn(cases()),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

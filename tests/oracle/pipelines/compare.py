@@ -171,11 +171,11 @@ def difference(made: Pipeline, a: dict[str, Any], b: dict[str, Any]) -> str:
             return ""
         # We tell a mistake of shapes in the verb that makes it, whether or not elements come; theirs tells it of one that does.
         none_came = b.get("elements") == [] or re.match(
-            r"\w+: unbatch: field .* rows, another", a.get("error", "")
+            r"\w+: unbatch: field .* rows, but another", a.get("error", "")
         )
         if "error" in a and "error" not in b and none_came and not can_be_made(made.ours):
             return ""
-        if "wants equal shapes, or a scalar" in a.get("error", ""):
+        if "expected equal shapes or a scalar" in a.get("error", ""):
             return ""  # theirs broadcasts
         return f"Headrace: {a.get('error', 'no error')}\ntf.data: {b.get('error', 'no error')}"
     mine, theirs = (
