@@ -53,9 +53,30 @@ MAX_FILES = 30  # of a folder, tests not counted
 # Lists of one thing a file.
 LISTS = ("headrace/ops", "headrace/kernels", "fuzz")
 MAX_METHODS, MAX_SOURCES = 25, 2  # of a class, and .cc files that define it
-# Classes that are larger, with what they have today: none may grow, and an entry that is no longer needed is an
-# error.
-LARGE_CLASSES: dict[str, tuple[int, int]] = {"LevelBody": (91, 9), "LoaderImpl": (36, 1), "Stage": (60, 2)}
+# Classes that are larger, with the methods and files they have today: none may grow, and one that got smaller leaves the list.
+LARGE_CLASSES: dict[str, tuple[int, int]] = {
+    "LevelBody": (91, 9),
+    "Stage": (60, 2),
+    "Executor": (42, 1),
+    "LoaderImpl": (36, 1),
+    "Fetcher": (35, 3),
+    "Evaluator": (26, 1),
+    "UnfinishedDataset": (30, 1),
+    "Order": (14, 4),
+    "Table": (3, 4),
+    # The public API, and values that hold any kind of thing.
+    "Dataset": (41, 2),
+    "Value": (27, 2),
+    # One method for each verb of a plan.
+    "Infer": (33, 0),
+    "Lowering": (37, 0),
+    "Narrowing": (28, 0),
+    "ToValue": (26, 0),
+    "Details": (26, 0),
+    "Adviser": (27, 0),
+    "ChunkReader": (26, 2),
+    "PlaneDecoder": (26, 0),
+}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Standard C++ headers have neither a folder nor a suffix in their names; the system's C headers are listed.
@@ -190,7 +211,7 @@ def check_folders(root: Path, files: list[Path]) -> list[Finding]:
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-CLASS = re.compile(r"^[ ]*(?:class|struct) (\w+)(?: final)?(?: : [^{;]*)?\{", re.MULTILINE)
+CLASS = re.compile(r"^[ ]*(?:class|struct) (\w+)(?: final)?(?: : [^{;]*?)?\s*\{", re.MULTILINE)
 METHOD = re.compile(r"(?:^|[\s*&])(~?\w+|operator[^\s(]+)\s*\(")
 DEFINITION = re.compile(r"^[A-Za-z][^;\n={]*?\b(\w+)::(?:~?\w+|operator[^\s(]+)\(", re.MULTILINE)
 
