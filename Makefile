@@ -49,7 +49,7 @@ demo: package  ## write a sample data set, inspect it, run one epoch and ten ste
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
 PYTEST = $(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines
 # As many processes as cores, each with a share of the tests: ctest, which knows each test by its name, starts one for each.
-GTEST_IN_PARALLEL = seq 0 $$(($(JOBS) - 1)) | GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={}
+GTEST_IN_PARALLEL = seq 0 $$(($(JOBS) - 1)) | GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={} timeout 1500
 .PHONY: test
 test: build  ## run the C++ tests and the Python tests
 	@set -o pipefail; status=0; \
@@ -146,6 +146,7 @@ check-format: $(CHECKERS_READY)
 
 check-lint: $(CHECKERS_READY)
 	@$(VENV)/bin/ruff check $(PYTHON_FILES)
+	@! grep -nE '@@[A-Z0-9]+@@' $(filter %.md,$(TEXT_FILES)) || { echo "placeholders are left in pages"; exit 1; }
 	@$(VENV)/bin/codespell $(TEXT_FILES) && echo "codespell: $(words $(TEXT_FILES)) files, no misspelling"
 
 .PHONY: tidy
@@ -225,7 +226,7 @@ fuzz-changed: build/asan  ## the seeds of every fuzz target; FUZZ_SECONDS (5) fo
 	@fuzz/run.sh --changed build/asan $(FUZZ_SECONDS)
 
 .PHONY: nightly
-nightly: test  ## what takes long: all sanitizers, an Arm CPU, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
+nightly: test  ## the long checks: all sanitizers, an Arm CPU, memory, the model's and the oracle's long sweeps, ten minutes of every fuzz target
 	$(PYTEST) -m alone
 	HEADRACE_NIGHTLY=1 $(PYTHON) -m pytest -q tests/model tests/soak tests/oracle/pipelines/test_streams.py tests/oracle/pipelines/test_kills.py
 	@$(MAKE) oracle ORACLE_PIPELINES=20000 ORACLE_SEED=$$(date +%Y%m%d)

@@ -1,4 +1,4 @@
-# What ThreadSanitizer compiles: the tests of what runs threads, and of the formats only those that these tests include.
+# What ThreadSanitizer compiles: the tests of what runs threads, and of the formats only those that these tests include or name.
 
 # The tests of what starts threads, or is used by several.
 function(headrace_tests_with_threads out)
@@ -7,8 +7,8 @@ function(headrace_tests_with_threads out)
   set(${out} ${tests} PARENT_SCOPE)
 endfunction()
 
-# Take the folders of formats out of `sources` that neither `tests` include nor a format that they do. A folder is a format's when a
-# file of it registers one.
+# Take the folders of formats out of `sources` that neither `tests` include or name in a string, nor a format that they do. A folder is
+# a format's when a file of it registers one.
 function(headrace_leave_out_formats sources tests)
   file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/headrace/formats CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/headrace/formats/*)
   set(formats)
@@ -23,6 +23,16 @@ function(headrace_leave_out_formats sources tests)
     endforeach()
   endforeach()
   set(wanted)
+  foreach(test IN LISTS tests)
+    file(READ ${test} text)
+    foreach(folder IN LISTS formats)
+      if(text MATCHES "\"${folder}\"")
+        list(APPEND wanted ${folder})
+        list(APPEND tests ${files_of_${folder}})
+      endif()
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES wanted)
   set(files ${tests})
   while(files)
     set(found)

@@ -25,6 +25,16 @@ is_changed() {  # is_changed TARGET
   [[ -z $changed ]] && return 0
   local folders
   folders=$(sed -nE 's#^\#include "(headrace/[^"]+)/[^"/]+".*#\1#p' "$root/fuzz/fuzz_$1.cc" | sort -u | paste -sd'|')
+  case $1 in  # what it reads without including it
+    zip | squashfs) folders+='|headrace/io' ;;
+    npz) folders+='|headrace/formats/npy' ;;
+    voc_* | file_list | json_map | captions) folders+='|headrace/formats/images|headrace/formats/captions' ;;
+    dali_tar_index) folders+='|headrace/formats/webdataset' ;;
+    sidecar) folders+='|headrace/formats/index' ;;
+    manifest) folders+='|headrace/formats/dataset|headrace/formats/opening' ;;
+    tfds | huggingface) folders+="|headrace/formats/prepared|headrace/formats/$1" ;;
+    *) if [[ -d $root/headrace/formats/$1 ]]; then folders+="|headrace/formats/$1"; fi ;;
+  esac
   grep -qE "^(everything$|fuzz/(fuzz_$1\.cc|[a-z_]+\.h|CMakeLists\.txt)|headrace/(core|codecs)/|($folders)/)" <<<"$changed"
 }
 

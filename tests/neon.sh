@@ -34,7 +34,7 @@ compile() {  # compile SOURCE
 }
 export -f compile
 # Of the codecs JPEG alone; tests of files of all kinds need the others.
-sources=$(ls headrace/{core,kernels,codecs,codecs/jpeg}/*.cc tests/oracle/{resampled,checkpoint,plain_libjpeg}_test.cc \
+sources=$(ls headrace/{core,core/random,core/text,kernels,codecs,codecs/jpeg}/*.cc tests/oracle/{resampled,checkpoint,plain_libjpeg}_test.cc \
   | grep -vE 'SKELETON|codecs/(image|crc32c|exif|highway_hash)_test')
 xargs -P "$(nproc)" -I{} bash -c 'compile {}' <<<"$sources"
 libraries=$build/root/usr/lib/$triple

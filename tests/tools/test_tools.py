@@ -2,6 +2,8 @@
 
 import ast
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,17 +72,60 @@ def test_long_files_warn(tmp_path: Path) -> None:
     }
 
 
-def test_a_folder_has_at_most_30_files_but_for_tests_and_lists(tmp_path: Path) -> None:
+def test_a_folder_has_at_most_30_files_but_for_tests_and_lists_and_a_readme(tmp_path: Path) -> None:
     for folder in ("headrace/run", "headrace/ops"):
         (tmp_path / folder).mkdir(parents=True)
         for i in range(31):
             (tmp_path / folder / f"a{i}.cc").touch()
     files = sorted(tmp_path.rglob("*.cc"))
-    assert [
-        str(error.path.relative_to(tmp_path)) for error in check_layers.check_folders(tmp_path, files)
-    ] == ["headrace/run"]
-    few = [path.with_name(path.stem + "_test.cc") if path.name == "a0.cc" else path for path in files]
-    assert check_layers.check_folders(tmp_path, few) == []
+
+    def found(files: list[Path]) -> list[str]:
+        return [f"{error.path.name}: {error.text}" for error in check_layers.check_folders(tmp_path, files)]
+
+    many = "run: the folder has 31 files: 30 at most, tests not counted"
+    assert found(files) == [
+        "ops: the folder has 31 files and no README.md",
+        "run: the folder has 31 files and no README.md",
+        many,
+    ]
+    (tmp_path / "headrace/README.md").touch()
+    assert found(files) == [many]
+    assert (
+        found([path.with_name(path.stem + "_test.cc") if path.name == "a0.cc" else path for path in files])
+        == []
+    )
+
+
+def test_what_changed_is_told_apart_from_what_did_not(tmp_path: Path) -> None:
+    def git(*arguments: str, date: str = "") -> None:
+        environment = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+        names = ["-c", "user.name=x", "-c", "user.email=x"]
+        subprocess.run(
+            ["git", *names, *arguments],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            env={**os.environ, **environment},
+        )
+
+    def changed(pattern: str) -> int:
+        return subprocess.run(
+            ["tools/changed.sh", pattern], cwd=tmp_path, check=False, capture_output=True
+        ).returncode
+
+    (tmp_path / "tools").mkdir()
+    shutil.copy(TOOLS / "changed.sh", tmp_path / "tools")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "old", date="2020-01-01T00:00:00")
+    assert changed("^run/") == 0  # no commit is older than a day: everything
+    for i in range(3000):  # enough that a reader that ends early is noticed
+        (tmp_path / f"many-{i:04d}-{'x' * 60}").touch()
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli/a.cc").touch()
+    git("add", "-A")
+    git("commit", "-qm", "new", date="2020-01-03T00:00:00")
+    assert [changed(pattern) for pattern in ("^cli/", "^many-", "^run/")] == [0, 0, 1]
 
 
 def test_a_class_has_at_most_25_methods_in_two_files(tmp_path: Path) -> None:
