@@ -1,7 +1,7 @@
 # The headers that are installed: those named here and what they include. Everything else may change at any time.
 set(headrace_api headrace/headrace.h)
 # Contracts for operators, formats and stores that live outside of this tree.
-set(headrace_plugin_contracts headrace/ops/registered.h headrace/formats/format.h headrace/formats/writer.h)
+set(headrace_plugin_contracts headrace/ops/registered.h headrace/ops/window.h headrace/formats/format.h headrace/formats/writer.h)
 
 # What `headers` include below headrace/, themselves among them.
 function(headrace_with_includes out)

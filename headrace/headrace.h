@@ -234,6 +234,11 @@ Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options = {
 // options.format. See docs/writing.md.
 Result<WriteReport> write(const Dataset& data, const std::string& target, const WriteOptions& options = {});
 
+// Loader::report() as text, and as an HTML page that needs no other file; with the timeline of that loader,
+// or null.
+std::string report_text(const Value& report);
+std::string report_page(const Value& report, const Timeline* timeline, std::string_view title);
+
 struct LoadedPlan {
   Dataset dataset;
   uint64_t seed = 0;

@@ -15,9 +15,12 @@ int main() {
   }
   int batches = 0;
   for (headrace::Sample batch; *(*loader)->next(batch);) batches += batch.fields[0].shape[0] == 100;
+  if (headrace::report_text((*loader)->report()).empty()) return 1;
   const auto flip = headrace::make_op("random_flip", headrace::Value());
-  if (batches != 10 || !flip.ok()) {
-    std::fprintf(stderr, "%d batches, %s\n", batches, std::string(flip.status().text()).c_str());
+  const auto own = headrace::make_op("solarize", headrace::Value());
+  if (batches != 10 || !flip.ok() || !own.ok()) {
+    std::fprintf(stderr, "%d batches, %s, %s\n", batches, std::string(flip.status().text()).c_str(),
+                 std::string(own.status().text()).c_str());
     return 1;
   }
   std::printf("find_package(headrace): %d batches, %zu operators, one of them %s\n", batches,

@@ -24,5 +24,5 @@ in_python=$("$python" "$root/examples/imagenet.py" demo-data/train)
 as_json=$("$build/cli/headrace" run "$root/examples/imagenet.json" | grep -oE '[0-9a-f]{32}')
 echo "imagenet: $in_cpp in C++, $in_python in Python, $as_json as JSON"
 [ "$in_cpp" = "$in_python" ] && [ "$in_cpp" = "$as_json" ]
-timeout 60 examples/run_plan "$root/examples/imagenet.json" | grep -qF 'f32 (20, 3, 224, 224)'
+timeout 60 examples/run_plan "$root/examples/imagenet.json" | grep -qF 'float32 (20, 3, 224, 224)'
 timeout 60 examples/slow_store demo-data/train
