@@ -310,20 +310,6 @@ std::string_view without_line_end(std::string_view line) {
   return line;
 }
 
-bool has_valid_escapes(std::string_view text) {
-  while (!text.empty()) {
-    if (text[0] != '\\') {  // one often follows another
-      const size_t next = text.find('\\');
-      if (next == std::string_view::npos) break;
-      text.remove_prefix(next);
-    }
-    const size_t size = escape_size(text);
-    if (size == 0) return false;
-    text.remove_prefix(size);
-  }
-  return true;
-}
-
 char* unescape_json(std::string_view text, bool whole_characters, char* out) {
   size_t at = 0;
   while (at < text.size()) {

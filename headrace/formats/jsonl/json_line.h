@@ -33,9 +33,8 @@ struct JsonSpan {
 // Scans a text. One caller.
 class JsonReader {
  public:
-  // `depth`: the number of lists and objects around the text.
-  explicit JsonReader(std::string_view text, int depth = 0)
-      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()), depth_(depth) {}
+  explicit JsonReader(std::string_view text)
+      : begin_(text.data()), at_(text.data()), end_(text.data() + text.size()) {}
 
   // Whether the next value begins with this character: '{', '['.
   bool begins_with(char c);
@@ -76,15 +75,13 @@ class JsonReader {
   const char* begin_;
   const char* at_;
   const char* end_;
-  int depth_;
+  int depth_ = 0;
   const char* wanted_ = nullptr;  // what was expected where scanning failed
 };
 
 // A line without its line end.
 std::string_view without_line_end(std::string_view line);
 
-// Whether every backslash in the inside of a string begins an escape.
-bool has_valid_escapes(std::string_view text);
 // Writes the text with its escapes replaced to `out`, which has room for as many bytes as the text has, and
 // returns the end. Null on an invalid escape and, with `whole_characters`, on half of a surrogate pair.
 char* unescape_json(std::string_view text, bool whole_characters, char* out);

@@ -37,6 +37,12 @@ const char* common_number(std::string_view text, DType dtype, std::byte* out) {
   return dtype == DType::f32 ? parsed(float{0}) : nullptr;
 }
 
+// A whole text as a number. Integers are exact: blanks and fractions are errors.
+bool write_number(std::string_view text, DType dtype, std::byte* out) {
+  if (common_number(text, dtype, out) == text.data() + text.size()) return true;
+  return dtype != DType::i64 && parse_number(text, dtype, out);
+}
+
 struct NewNumbers {
   std::byte* at;
   size_t left;  // room, in numbers
@@ -173,10 +179,6 @@ Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out) 
   const Shape shape{static_cast<int64_t>(count)};
   out = Tensor{place.made.buffer(), place.made.offset_of(begin), DType::i64, shape, nullptr};
   return {};
-}
-
-bool write_number(std::string_view text, DType dtype, std::byte* out) {
-  return common_number(text, dtype, out) == text.data() + text.size() || parse_number(text, dtype, out);
 }
 
 Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out) {

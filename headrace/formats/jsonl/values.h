@@ -23,8 +23,6 @@ Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace
 // number of bytes of each, as i64.
 Status make_texts(const JsonSpan& value, DType dtype, const JsonPlace& place, Tensor& out);
 Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out);
-// Writes a number or bool to `out`; false if `text` is not one of this dtype.
-bool write_number(std::string_view text, DType dtype, std::byte* out);
 // Writes numbers of a fixed shape to `out`.
 Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out);
 
