@@ -31,10 +31,12 @@ BELOW: dict[str, frozenset[str]] = {
     "cli": frozenset({"api", "core", "kernels", "codecs", "io", "formats", "ops", "graph", "tune", "run"}),
     "python": frozenset({"api", "core", "kernels", "codecs", "io", "formats", "ops", "graph", "tune", "run"}),
 }
+# io and its archives/ are one room: a store of files opens archives, and these are stores.
 # Within a layer, its folders from the lowest to the highest: each may include those before it. "." are the files
 # of the layer's own folder, "*" are all folders that are not listed (formats, which may include each other).
 ROOMS: dict[str, tuple[str, ...]] = {
     "core": (".", "random", "text"),
+    "codecs": (".", "zstd", "deflate", "packed", "*"),
     "formats": (".", "index", "records", "rows", "prepared", "dataset", "*", "opening", "testing"),
     "graph": (".", "plan", "explain", "passes", "rewrites"),
     "run": (
@@ -50,6 +52,7 @@ HIDDEN_FROM_KERNELS = ("tensor.h", "status.h", "sample.h", "buffer.h", "value.h"
 
 WARN_LINES = {".cc": 400, ".h": 250}
 MAX_FILES = 30  # of a folder, tests not counted
+MAX_UNREAD = 15  # of a folder that neither has a README nor is in one that has
 # Lists of one thing a file.
 LISTS = ("headrace/ops", "headrace/kernels", "fuzz")
 MAX_METHODS, MAX_SOURCES = 25, 2  # of a class, and .cc files that define it
@@ -146,6 +149,13 @@ def check_include(path: str, quoted: bool, target: str) -> str | None:
     if other != layer and other not in BELOW[layer]:
         allowed = ", ".join(sorted(BELOW[layer])) or "nothing else"
         return f'"{target}": {layer} may include {allowed}, not {other}'
+    unknown = [
+        room
+        for room in (room_of(path), room_of(target))
+        if layer in ROOMS and not {room, "*"} & {*ROOMS[layer]}
+    ]
+    if other == layer and unknown:
+        return f'"{target}": {unknown[0]} is no folder of {layer} that tools/check_layers.py knows (ROOMS)'
     if other == layer and is_above(layer, room_of(path), room_of(target)):
         return f'"{target}": {room_of(target)} stands above {room_of(path)} in {layer} (ROOMS)'
     if layer == "kernels" and target.removeprefix("headrace/core/") in HIDDEN_FROM_KERNELS:
@@ -200,7 +210,14 @@ def check_folders(root: Path, files: list[Path]) -> list[Finding]:
     counts = Counter(
         path.parent for path in files if not path.name.endswith("_test.cc") and path.name != "testing.h"
     )
-    return [
+    unread = [
+        Finding(folder, count, f"the folder has {count} files and no README.md")
+        for folder, count in sorted(counts.items())
+        if count > MAX_UNREAD
+        and not (folder / "README.md").exists()
+        and not (folder.parent / "README.md").exists()
+    ]
+    return unread + [
         Finding(folder, count, f"the folder has {count} files: {MAX_FILES} at most, tests not counted")
         for folder, count in sorted(counts.items())
         if count > MAX_FILES
@@ -209,8 +226,8 @@ def check_folders(root: Path, files: list[Path]) -> list[Finding]:
     ]
 
 
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+# Comments and strings, in one pattern: either may hold what begins the other.
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 CLASS = re.compile(r"^[ ]*(?:class|struct) (\w+)(?: final)?(?: : [^{;]*?)?\s*\{", re.MULTILINE)
 METHOD = re.compile(r"(?:^|[\s*&])(~?\w+|operator[^\s(]+)\s*\(")
 DEFINITION = re.compile(r"^[A-Za-z][^;\n={]*?\b(\w+)::(?:~?\w+|operator[^\s(]+)\(", re.MULTILINE)
@@ -255,7 +272,9 @@ def check_classes(root: Path, files: list[Path]) -> list[Finding]:
     for path in files:
         if is_free(path.relative_to(root).as_posix()):
             continue
-        text = STRING.sub('""', COMMENT.sub("", path.read_text(encoding="utf-8")))
+        text = NO_CODE.sub(
+            lambda match: '""' if match[0][0] == '"' else " ", path.read_text(encoding="utf-8")
+        )
         for match in CLASS.finditer(text):
             count = num_methods(without_nested_braces(text, match.end() - 1))
             if count > methods.get(match[1], (0, path))[0]:
@@ -295,7 +314,8 @@ def main() -> int:
     errors += check_names(
         [path for path in files if path.suffix == ".h" and path.is_relative_to(root / "headrace")]
     )
-    errors += check_folders(root, files) + check_classes(root, files)
+    python = list((root / "python/headrace").rglob("*.py"))
+    errors += check_folders(root, files + python) + check_classes(root, files)
     for error in errors:
         print(Finding(error.path.relative_to(root), error.line, error.text))
     print(f"check_layers: {len(files)} files, {len(errors)} error{'' if len(errors) == 1 else 's'}")

@@ -21,10 +21,11 @@ TREES = ("headrace", "cli", "python/src", "tests")
 # Files that include themselves again for each SIMD target are compiled alone, and SKELETON.cc not at all.
 ALONE = re.compile(r"foreach_target")
 
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
-STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-CHARACTER = re.compile(r"'(?:[^'\\\n]|\\.[^']*)'")
+# Comments, strings and characters, in one pattern: each may hold what begins another.
+NO_CODE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|(?<!\w)'(?:[^'\\\n]|\\[^\n][^'\n]*)'""",
+    re.DOTALL,
+)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 NAMESPACE = re.compile(r"(?:inline )?namespace\s*([\w:]*)\s*$")
 TYPE = re.compile(
@@ -75,9 +76,7 @@ def stripped(text: str) -> str:
     def blank(match: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", match[0])
 
-    for pattern in (RAW_STRING, COMMENT, STRING, CHARACTER, DIRECTIVE):
-        text = pattern.sub(blank, text)
-    return text
+    return DIRECTIVE.sub(blank, NO_CODE.sub(blank, text))
 
 
 def parameter_types(text: str) -> str:

@@ -46,7 +46,16 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["--all"] or not arguments:
         listed = subprocess.run(
-            ["git", "ls-files", "headrace", "cli", "python/src"],
+            [
+                "git",
+                "ls-files",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+                "headrace",
+                "cli",
+                "python/src",
+            ],
             cwd=ROOT,
             capture_output=True,
             text=True,
@@ -70,7 +79,11 @@ def main() -> int:
     def check(name: str) -> str:
         command = [str(tidy), "--quiet", name, "--", *flags(name, commands)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        return done.stdout if done.returncode else ""
+        return (
+            (done.stdout + done.stderr or f"{name}: clang-tidy ended with {done.returncode}")
+            if done.returncode
+            else ""
+        )
 
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:

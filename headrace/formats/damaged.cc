@@ -163,9 +163,10 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
   }
   HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
   std::string note = std::to_string(damage.size()) + " of " + std::to_string(good->size() + damage.size()) +
-                     (damage.size() == 1 ? " samples is damaged" : " samples are damaged") +
-                     " and cannot be read: " + in_quotes(damage[0].path) + ", " + place_text(damage[0]) +
-                     ": " + damage[0].reason + (damage.size() > 1 ? "; …" : "");
+                     (damage.size() == 1 ? " samples stands" : " samples stand") +
+                     " for data that cannot be read, one record or several: " + in_quotes(damage[0].path) +
+                     ", " + place_text(damage[0]) + ": " + damage[0].reason +
+                     (damage.size() > 1 ? "; …" : "");
   return SourcePtr(std::make_shared<WithDamage>(std::move(good), std::move(damage), std::move(note)));
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "headrace/ops/op.h"
+
 namespace headrace {
 namespace {
 
@@ -334,8 +336,9 @@ Status check_c_function(const AnyOp& op, const Value& params) {
     const Value *wanted = params.find(what), *given = own.find(what);
     if (!wanted) return invalid("expected '" + std::string(what) + "' of a C function");
     if (!(*wanted == *given))
-      return invalid("expected a C function with " + std::string(what) + " " + wanted->dump() + ", got " +
-                     function->name + " with " + given->dump());
+      return invalid("expected a C function with " + std::string(what) + " as in the saved plan, got " +
+                     function->name + " with " + layouts_text(function->inputs) + " -> " +
+                     layouts_text(function->outputs));
   }
   return {};
 }

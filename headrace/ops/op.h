@@ -33,7 +33,7 @@
 //     Placing placing() const;  // next to place(), unless it only ever moves pixels
 //     RandomFlip of_masks() const;  // next to place(), where inputs after the first are resampled differently
 //   };
-//   const Registered<RandomFlip> registered;
+//   const Registered<RandomFlip> registered_random_flip;
 // clang-format on
 //
 // Several inputs or outputs: the same methods over spans (see AnyOp). Messages leave out the operator's name:

@@ -212,7 +212,7 @@ def test_options_are_spelled_as_they_are_typed(tmp_path):
     with tarfile.open(tmp_path / "x.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("a.pickle"))
     told = headrace("inspect", tmp_path / "x.tar").stderr
-    assert """with --option fields='["…"]', or take its bytes with --option decode=false""" in told
+    assert """with --option fields='["…"]' or read its bytes with --option decode=false""" in told
     one = struct.pack("<IfQQ", 0, 1.0, 0, 0) + b"data"
     two = struct.pack("<IfQQff", 2, 0.0, 1, 0, 1.0, 2.0) + b"data"
     record = b"".join(struct.pack("<II", 0xCED7230A, len(data)) + data for data in (one, one, two))
@@ -740,7 +740,12 @@ def test_an_endless_pipeline_wants_an_end(plan):
 def test_every_help_tells_the_exit_codes(command):
     done = headrace(*command.split(), "--help")
     assert done.returncode == 0
-    for words in ("exit codes:", "0 success", "1 the data, the run or a file", "2 the arguments"):
+    for words in (
+        "exit codes:",
+        "0 success",
+        "1 a problem with the data, the run or a file",
+        "2 the arguments",
+    ):
         assert words in done.stdout
 
 

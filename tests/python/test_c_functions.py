@@ -279,7 +279,7 @@ def test_layouts_that_make_no_sense(library: ctypes.CDLL) -> None:
     assert "names of input dimensions, got float32 (n)" in refusal(
         made(inputs=["f32"], outputs=("f32", ("n",)))
     )
-    assert "names of dimensions of inputs, got f32 (?)" in refusal(
+    assert "names of input dimensions, got float32 (?)" in refusal(
         made(inputs=["f32"], outputs=("f32", (None,)))
     )
     assert "needs both inputs and outputs" in refusal(made(inputs=["f32"]))

@@ -316,7 +316,8 @@ def test_results_may_differ_in_size_but_not_in_kind():
     assert [x.shape for x in ds] == [(0,), (1,), (2,), (3,), (4,)]
     other = hr.range(5).map(lambda x: int(x) if x < 3 else 0.5, python=True)
     with pytest.raises(
-        ValueError, match=r"was int64 \(\) when the pipeline was built, got float64 \(\) now: sample 3.*map at test_map.py"
+        ValueError,
+        match=r"was int64 \(\) when the pipeline was built, got float64 \(\) now: sample 3.*map at test_map.py",
     ):
         list(other)
     nested = hr.range(5).map(lambda x: {"a": x} if x < 3 else {"b": x}, python=True)

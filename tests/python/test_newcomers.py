@@ -189,7 +189,9 @@ def test_a_list_of_columns_makes_tuples_and_says_so() -> None:
     columns = hr.from_arrays([[1, 2], [3, 4]])
     assert [tuple(map(int, element)) for element in columns] == [(1, 3), (2, 4)]
     assert repr(columns).startswith("<Dataset of length 2, tuples of 0: int64 (), 1: int64 ()")
-    assert repr(hr.from_arrays(np.array([[1, 2], [3, 4]]))).startswith("<Dataset of length 2: value: int64 (2)")
+    assert repr(hr.from_arrays(np.array([[1, 2], [3, 4]]))).startswith(
+        "<Dataset of length 2: value: int64 (2)"
+    )
 
 
 @pytest.mark.parametrize(

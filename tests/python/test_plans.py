@@ -149,11 +149,11 @@ def test_columns_are_bound_by_name(tmp_path, source):
     wanted = "'t': expected qty: int64 (), price: float64 () per row, got "
     for data, got in (
         ({"qty": a, "price": b}, "qty: float64 (), price: int64 ()"),
-        ({"qty": b, "cost": a}, "qty: i64 (), cost: f64 ()"),
-        ((b, a), "0: i64 (), 1: f64 ()"),
-        ({"qty": b.astype(np.int32), "price": a}, "qty: i32 (), price: f64 ()"),
-        ({"qty": b.reshape(4, 1), "price": a}, "qty: i64 ("),
-        ({"qty": b}, "qty: i64 ()"),
+        ({"qty": b, "cost": a}, "qty: int64 (), cost: float64 ()"),
+        ((b, a), "0: int64 (), 1: float64 ()"),
+        ({"qty": b.astype(np.int32), "price": a}, "qty: int32 (), price: float64 ()"),
+        ({"qty": b.reshape(4, 1), "price": a}, "qty: int64 ("),
+        ({"qty": b}, "qty: int64 ()"),
     ):
         assert wanted + got in refusal(lambda data=data: load(data))
     said = refusal(lambda: hr.load_plan(tmp_path / "plan.json", bind={"s": 1}))

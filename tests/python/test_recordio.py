@@ -44,7 +44,11 @@ def test_payloads_that_hold_the_magic_word():
 def test_images_and_labels_are_those_of_the_list():
     folder = DATA / "official_writers/recordio_mxnet"
     ds = hr.read(folder / "cls.rec")
-    assert [(f.dtype, f.shape) for f in ds.schema.values()] == [("bytes", (None,)), ("float32", ()), ("int64", ())]
+    assert [(f.dtype, f.shape) for f in ds.schema.values()] == [
+        ("bytes", (None,)),
+        ("float32", ()),
+        ("int64", ()),
+    ]
     rows = [line.split("\t") for line in (folder / "cls.lst").read_text().splitlines()]
     assert len(ds) == len(rows)
     for sample, row in zip(ds, rows, strict=True):

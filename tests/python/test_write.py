@@ -88,7 +88,9 @@ class TestWriter:
             writer.write({"x": np.zeros(4, "f4")})
 
     def test_unknown_endings_list_the_known(self, tmp_path):
-        with pytest.raises(ValueError, match=r"names no format that can be written; .*tfrecord \(.tfrecord\)"):
+        with pytest.raises(
+            ValueError, match=r"names no format that can be written; .*tfrecord \(.tfrecord\)"
+        ):
             hr.writer(tmp_path / "out.abc", {"x": ("f32", [3])})
 
 

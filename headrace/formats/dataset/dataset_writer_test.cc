@@ -251,7 +251,8 @@ TEST(DatasetWriter, WhatIsThereIsRefusedUnlessItIsOursAndMayBeReplaced) {
   const std::string shard = folder / "out/out-00001-of-00002.tfrecord";
   const auto bytes = fs::file_size(shard);
   std::ofstream(shard, std::ios::app) << "mine";
-  EXPECT_THAT(refused(true), HasSubstr("'out-00001-of-00002.tfrecord' has"));
+  EXPECT_THAT(refused(true), HasSubstr("'out-00001-of-00002.tfrecord' has " + std::to_string(bytes + 4) +
+                                       " bytes, not the " + std::to_string(bytes)));
   fs::resize_file(shard, bytes);
   fs::create_directory(folder / "out/.headrace");  // indexes are ours
   std::ofstream(folder / "out/.headrace/points.hri") << "x";

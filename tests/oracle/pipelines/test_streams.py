@@ -1,4 +1,4 @@
-"""A pipeline is one stream: whatever workers, rewrites and elements under way, and from wherever it goes on after a stop
+"""A pipeline is one stream: whatever workers, rewrites and elements in progress, and wherever it is resumed
 (under the same rewrites: the cursor of a stream is that of the stages that run).
 
 The pipelines are those of the oracle, so every verb and dtype is among them; HEADRACE_NIGHTLY=1 takes a thousand.
