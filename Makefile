@@ -44,8 +44,8 @@ demo: package  ## write a sample data set, inspect it, run one epoch and ten ste
 	@$(PYTHON) tools/make_demo_data.py --out $(DEMO_DATA)
 	@$(PYTHON) tools/demo.py $(DEMO_DATA)
 
-# Python tests run in parallel, those of a file together as they share what they make; then, one by one, ten that measure. All
-# that measure: `make nightly`.
+# Python tests run in parallel, those of a file together as they share what they make; then, one by one, ten that measure and
+# those that need no time of their own. All: `make nightly`.
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
 PYTEST = $(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines
 # As many processes as cores, each with a share of the tests: ctest, which knows each test by its name, starts one for each.

@@ -320,10 +320,9 @@ std::vector<Difference> differences(const std::string& name, const std::string& 
   std::vector<Difference> out;
   for (int i = 0; i < 10; ++i) {
     Resampled picture{{}, 224, 224, {0, 0, 224, 224}};
-    picture.from.h = std::max<int64_t>(1, h / 4 + random_below(h - h / 4)),
-    picture.from.w = std::max<int64_t>(1, w / 4 + random_below(w - w / 4));
-    picture.from.y = random_below(h - picture.from.h + 1),
-    picture.from.x = random_below(w - picture.from.w + 1);
+    picture.from.h = std::max<int64_t>(1, h / 4 + below(h - h / 4)),
+    picture.from.w = std::max<int64_t>(1, w / 4 + below(w - w / 4));
+    picture.from.y = below(h - picture.from.h + 1), picture.from.x = below(w - picture.from.w + 1);
     out.push_back(difference(file, header, picture));
   }
   return out;

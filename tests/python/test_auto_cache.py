@@ -209,6 +209,7 @@ def test_images_are_those_of_a_run_without_it(photos, match, rewrites):
     assert kept(loader) == [0]  # not run yet
 
 
+@pytest.mark.alone(ci=True)
 def test_an_image_that_is_damaged_where_nobody_looks_is_no_error(photos):
     path = photos / "cat" / "big.jpg"
     Image.fromarray(picture(1, 400, 300)).save(path, quality=90, restart_marker_blocks=4)
@@ -238,6 +239,7 @@ def test_an_image_that_is_damaged_where_nobody_looks_is_no_error(photos):
 # ---- what must not be kept
 
 
+@pytest.mark.alone(ci=True)
 def test_what_answers_otherwise_each_time_is_not_kept():
     calls = []
 
@@ -262,6 +264,7 @@ def test_what_answers_otherwise_each_time_is_not_kept():
         assert "two calls for one sample gave different results" in loader.explain()
 
 
+@pytest.mark.alone(ci=True)
 def test_what_a_function_makes_is_kept_only_where_the_user_says_that_it_may_be():
     def rarely_draws(x):  # no look at some samples finds that out
         time.sleep(SLEEP)
@@ -275,6 +278,7 @@ def test_what_a_function_makes_is_kept_only_where_the_user_says_that_it_may_be()
     assert "pass map(pure=True) if it always gives the same result" in loader.explain()
 
 
+@pytest.mark.alone(ci=True)
 def test_pure_says_nothing_of_bytes_and_a_function_with_rng_is_none():
     def twice(x):
         return x * 2 if np.asarray(x).sum() >= 0 else x
@@ -287,6 +291,7 @@ def test_pure_says_nothing_of_bytes_and_a_function_with_rng_is_none():
         ds.map(twice, pure="yes")
 
 
+@pytest.mark.alone(ci=True)
 def test_items_of_a_users_sequence_are_not_kept():
     class Draws:
         def __len__(self):
@@ -381,6 +386,7 @@ def test_room_for_nothing_is_said(no_disk):
     assert "needs 102 MB, but there is room for" in text and "not on disk: " in text
 
 
+@pytest.mark.alone(ci=True)
 def test_a_cache_stays_within_the_memory_budget():
     slow = Slow(0.001, size=10_000)
     loader = (
@@ -397,6 +403,7 @@ def test_a_cache_stays_within_the_memory_budget():
     assert 16_000_000 < memory["in_use"] <= memory["peak"] <= 40 << 20
 
 
+@pytest.mark.alone(ci=True)
 def test_functions_that_nobody_can_tell_apart_are_not_kept_in_files(own_cache):
     stream = iter([1])
 
@@ -530,6 +537,7 @@ def test_explain_keeps_nothing_and_decides_for_nobody(own_cache):
     assert not list(own_cache.glob("*.choice")) and not list(own_cache.glob("*.data"))
 
 
+@pytest.mark.alone(ci=True)
 def test_another_word_is_an_error():
     with pytest.raises(ValueError, match="options: cache must be 'auto', got 'always'"):
         hr.range(3).options(cache="always")

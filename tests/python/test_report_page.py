@@ -163,6 +163,7 @@ def test_a_page_holds_what_the_report_says_and_the_timeline_unless_it_was_pickle
     assert reports["broken"]["replaced"] > 0
 
 
+@pytest.mark.alone(ci=True)
 def test_a_page_refers_to_nothing_outside(pages):
     for page in pages.values():
         text = page.read_text(encoding="utf-8")
@@ -172,6 +173,7 @@ def test_a_page_refers_to_nothing_outside(pages):
         assert set(re.findall(r"\w+://[^\s\"'<)]*", text)) <= {"http://www.w3.org/2000/svg"}
 
 
+@pytest.mark.alone(ci=True)
 def test_no_name_of_a_sample_becomes_markup(reports, pages):
     costs = reports["hostile"]["sample_cost"]["slowest"]
     assert any(HOSTILE in one["sample"] for one in costs)

@@ -58,12 +58,14 @@ def test_locked_settings_stay_as_a_run_found_them():
     assert report["decisions"] == []
 
 
+@pytest.mark.alone(ci=True)
 def test_a_number_that_is_given_is_not_turned():
     report = run_for(hr.range(10**9).map(waits, python=True).batch(8).options(workers=3).numpy(), 1.2)
     assert report["settings"]["workers"] == 3
     assert all(one["knob"] != "workers" for one in report["decisions"])
 
 
+@pytest.mark.alone(ci=True)
 def test_prefetch_is_the_least_of_ready():
     given = hr.range(10**9).map(lambda x: x + 1).batch(8).options(ready=2).prefetch(11).numpy()
     assert run_for(given, 0.1)["settings"]["ready"] == 11
@@ -94,6 +96,7 @@ def test_a_consumer_that_takes_its_time_is_given_fewer_workers():
     assert sum(one["wait"] * one["seconds"] for one in late) <= 0.1 * sum(one["seconds"] for one in late)
 
 
+@pytest.mark.alone(ci=True)
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -110,6 +113,7 @@ def test_what_cannot_be_is_refused(options, error, words):
         hr.range(3).options(**options)
 
 
+@pytest.mark.alone(ci=True)
 def test_settings_are_json_and_come_from_a_report():
     loader = hr.range(100).batch(4).numpy()
     list(loader)
@@ -118,6 +122,7 @@ def test_settings_are_json_and_come_from_a_report():
     assert list(hr.range(100).options(tuning="locked", settings=settings).numpy()) == list(range(100))
 
 
+@pytest.mark.alone(ci=True)
 def test_a_report_is_a_mapping():
     loader = hr.range(100).batch(4).numpy()
     list(loader)
@@ -128,6 +133,7 @@ def test_a_report_is_a_mapping():
     assert len(report) == len(list(report)) > 10
 
 
+@pytest.mark.alone(ci=True)
 def test_a_budget_is_bytes_or_a_text():
     data = hr.range(10)
     assert data.options(memory_budget="64MB").numpy().report()["memory"]["budget"] == 64_000_000
@@ -166,6 +172,7 @@ def test_both_sides_of_a_zip_are_timed(order):
 # ---- replayed()
 
 
+@pytest.mark.alone(ci=True)
 def test_replayed_gives_the_first_elements_over_and_over_and_changes_nothing():
     calls = []
 
@@ -183,6 +190,7 @@ def test_replayed_gives_the_first_elements_over_and_over_and_changes_nothing():
     assert [b.tolist() for b in loader] == epochs[0]
 
 
+@pytest.mark.alone(ci=True)
 def test_replayed_in_the_middle_of_an_epoch_goes_on_there():
     loader = hr.range(12).batch(2).numpy()
     it = iter(loader)
@@ -193,6 +201,7 @@ def test_replayed_in_the_middle_of_an_epoch_goes_on_there():
         loader.replayed(0)
 
 
+@pytest.mark.alone(ci=True)
 def test_replayed_of_an_endless_dataset_never_ends():
     replayed = hr.range(4).repeat().batch(2).numpy().replayed(2)
     assert np.concatenate([next(replayed) for _ in range(5)]).tolist() == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
