@@ -37,7 +37,7 @@ class Values final : public Block {
     return value.ok();
   }
   // The same for a row of the leaf from parse().
-  bool put(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
+  bool put_small(const LmdbPage& page, uint64_t row, size_t n, std::span<const FieldPlace> to) const {
     if (row >= file_.records_of(block_)) return false;
     const auto node = page.small_node(file_.blocks[block_].node + row);
     if (node) share_lmdb_pair(bytes_, node->bytes, node->key, n, to);
@@ -106,7 +106,7 @@ class Pages final : public Block {
         if (!parsed.ok()) return n;
         page = *parsed, of = row.values;
       }
-      if (!values_[of].put(*page, row.row, n, to)) return n;
+      if (!values_[of].put_small(*page, row.row, n, to)) return n;
     }
     return rows.size();
   }
