@@ -24,7 +24,7 @@ Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view 
     Value::List slots;
     for (const Slot& slot : slots_of(plan))
       slots.push_back(
-          Value::Object{{"slot", slot.name}, {"wants", wants_text(slot)}, {"bind", bind_text(slot)}});
+          Value::Object{{"slot", slot.name}, {"expected", expected_text(slot)}, {"bind", bind_text(slot)}});
     Value out;
     out.set("pipeline", arguments.input.path), out.set("steps", steps_text(plan));
     out.set("slots", std::move(slots));
@@ -36,7 +36,7 @@ Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view 
       "shows what will run.\n",
       arguments.input.path, steps_text(plan));
   for (const Slot& slot : slots_of(plan))
-    fmt::print("  {:<12} {}\n  {:<12}   {}\n", slot.name, wants_text(slot), "", bind_text(slot));
+    fmt::print("  {:<12} {}\n  {:<12}   {}\n", slot.name, expected_text(slot), "", bind_text(slot));
   return kOk;
 }
 

@@ -12,7 +12,14 @@
 namespace headrace::cli {
 namespace {
 
-std::string default_text(const Value& fallback) { return fallback.is_null() ? "None" : fallback.dump(); }
+std::string default_text(const Value& fallback, const std::string& type) {
+  if (fallback.is_null()) return "None";
+  if (const auto dtype = parse_dtype(type == "DTypeLike" && fallback.text() ? *fallback.text() : "");
+      dtype.ok())
+    return "\"" + std::string(dtype_name(*dtype)) + "\"";
+  const std::string text = fallback.dump();
+  return text == "true" ? "True" : text == "false" ? "False" : text;
+}
 
 Result<int> list_formats() {
   for (const auto& [name, format] : formats()) {
@@ -34,7 +41,8 @@ Result<int> list_formats() {
 void describe(const std::vector<OptionInfo>& options) {
   for (const OptionInfo& option : options)
     fmt::print("  {:<14} {} {}\n  {:<14}   {}\n", option.name, option.type,
-               option.required ? "required" : "= " + default_text(option.fallback), "", option.doc);
+               option.required ? "required" : "= " + default_text(option.fallback, option.type), "",
+               option.doc);
 }
 
 Result<int> describe_format(const std::string& name) {
@@ -59,7 +67,7 @@ void describe(const OpInfo& op) {
   fmt::print("{}({}{}){}\n  {}\n", op.name, inputs, op.variadic ? ", …" : "", op.random ? "    random" : "",
              op.doc);
   for (const ParamInfo& param : op.params) {
-    const std::string given = param.required ? "required" : "= " + default_text(param.fallback);
+    const std::string given = param.required ? "required" : "= " + default_text(param.fallback, param.type);
     fmt::print("  {:<14} {} {}{}\n  {:<14}   {}\n", param.name, param.type, given,
                param.bindable ? "; or a field of the sample" : "", "", param.doc);
   }

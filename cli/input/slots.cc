@@ -48,7 +48,7 @@ std::vector<Slot> slots_of(std::string_view plan) {
   return out;
 }
 
-std::string wants_text(const Slot& slot) {
+std::string expected_text(const Slot& slot) {
   if (slot.kind == Slot::function) return "a Python function";
   const auto wanted = described_schema(slot.described);
   const std::string fields = wanted.ok() && *wanted ? fields_text(**wanted) + " per row" : "columns";

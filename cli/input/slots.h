@@ -19,7 +19,7 @@ struct Slot {
 // Each slot once, in the order of the plan; none if it is not JSON.
 std::vector<Slot> slots_of(std::string_view plan);
 
-std::string wants_text(const Slot& slot);       // what it expects: "qty: int64 (), price: float64 () per row"
+std::string expected_text(const Slot& slot);    // what it expects: "qty: int64 (), price: float64 () per row"
 std::string bind_text(const Slot& slot);        // how to bind it
 std::string steps_text(std::string_view plan);  // the verbs, one per line, as in explain()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
@@ -52,6 +52,12 @@ class FieldSpec:
     shape: tuple[int | None, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.shape, str) or not isinstance(self.shape, Iterable):
+            raise TypeError(f"FieldSpec: shape must be a sequence of integers or None, got {self.shape!r}")
+        shape = tuple(self.shape)
+        if not all(dim is None or isinstance(dim, (int, np.integer)) for dim in shape):
+            raise TypeError(f"FieldSpec: shape must be a sequence of integers or None, got {self.shape!r}")
+        object.__setattr__(self, "shape", shape)
         name = _core.dtype_name(str(plain(self.dtype)))
         known = None if name in {"bytes", "str"} else numpy_dtype(name)
         object.__setattr__(self, "dtype", known if known is not None and known.name == name else name)

@@ -73,8 +73,18 @@ std::string spaced(const Value& value) {
   return out;
 }
 
-// The same with NumPy's names of dtypes in layouts: ["f32", [3]] is ["float32", [3]].
+// The same with NumPy's names of dtypes: ["f32", [3]] is ["float32", [3]], {"dtype": "f32"} {"dtype":
+// "float32"}.
 Value with_numpy_names(const Value& value) {
+  if (const auto* object = value.object()) {
+    Value out{Value::Object()};
+    for (const auto& [key, item] : *object) {
+      const auto dtype =
+          key == "dtype" && item.text() ? parse_dtype(*item.text()) : Result<DType>(invalid(""));
+      out.set(key, dtype.ok() ? Value(std::string(dtype_name(*dtype))) : with_numpy_names(item));
+    }
+    return out;
+  }
   const Value::List* list = value.list();
   if (!list) return value;
   Value::List out;

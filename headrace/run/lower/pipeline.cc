@@ -430,9 +430,9 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
   out.batched = top->as<Batch>() || top->as<GroupBy>();
   if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
     return invalid(
-        "shard: the length is unknown before the run (a filter, unbatch, on_error(\"skip\") or another verb "
-        "that "
-        "drops or gathers depending on the data comes after it), so ranks could take different numbers of "
+        "shard: the length is unknown before the run, because of a filter, unbatch, on_error(\"skip\") or "
+        "another "
+        "verb that drops or gathers depending on the data, so ranks could take different numbers of "
         "steps; use shard(..., steps=)");
   if (out.shard && out.shard->steps && placed->size)
     return invalid(

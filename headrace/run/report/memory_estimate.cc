@@ -16,8 +16,8 @@ namespace {
 
 class Estimate {
  public:
-  Estimate(const ElementSizes& sizes, const Settings& settings, double most_of_blocks)
-      : sizes_(sizes), settings_(settings), most_of_blocks_(most_of_blocks) {}
+  Estimate(const ElementSizes& sizes, double most_of_blocks)
+      : sizes_(sizes), most_of_blocks_(most_of_blocks) {}
 
   // `count` elements of a node.
   void add(std::string what, const Node& node, double count, bool in_budget = true, std::string more = "") {
@@ -80,7 +80,6 @@ class Estimate {
   }
 
   const ElementSizes& sizes_;
-  const Settings& settings_;
   const double most_of_blocks_;  // bytes
 };
 
@@ -114,7 +113,7 @@ void add_level(const Node& level, const LevelBody& body, bool is_last, const Set
 std::vector<Held> memory_estimate(const Node& plan, const ElementSizes& sizes,
                                   const std::vector<Stage*>& stages, const Settings& settings,
                                   std::optional<double> scratch, size_t budget) {
-  Estimate estimate(sizes, settings, static_cast<double>(Fetcher::most_kept(budget, true)));
+  Estimate estimate(sizes, static_cast<double>(Fetcher::most_kept(budget, true)));
   std::vector<const Node*> levels;
   find_levels(plan, levels);
   size_t number = 0;

@@ -104,7 +104,7 @@ template <class Route> class RoutedStream final : public Children {
       if (pulled != Pull::end) return pulled;
       if (stop_ == MixStop::first_exhausted) return Pull::end;
       if (stop_ == MixStop::all_exhausted)
-        leave_out(*source, position_);
+        drop_child(*source, position_);
       else if (empty_[*source]) {
         failure =
             invalid(verb_ + ": dataset " + std::to_string(*source) + " is empty and cannot be repeated");
@@ -133,7 +133,7 @@ template <class Route> class RoutedStream final : public Children {
       const uint64_t source = cursor.next(), position = cursor.next();
       const bool ascends = left_out_.empty() || left_out_.back().second <= position;
       if (source >= children_.size() || position > position_ || !ascends) return cursor.refuse();
-      leave_out(static_cast<uint32_t>(source), position);
+      drop_child(static_cast<uint32_t>(source), position);
     }
     for (size_t k = 0; stop_ == MixStop::cycle && k < children_.size(); ++k) {
       begin_pass(k, cursor.next());
@@ -169,7 +169,7 @@ template <class Route> class RoutedStream final : public Children {
     }
     return any;
   }
-  void leave_out(uint32_t source, uint64_t position) {
+  void drop_child(uint32_t source, uint64_t position) {
     left_out_.emplace_back(source, position);
     out_[source] = true;
     if constexpr (requires { route_.leave_out(source, position); }) route_.leave_out(source, position);
