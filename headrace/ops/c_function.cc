@@ -328,6 +328,26 @@ const CFunction* c_function_of(const AnyOp& op) {
   return made ? &made->function() : nullptr;
 }
 
+namespace {
+
+// Layouts of a plan with NumPy's names: "int64 (), float32 (n, 3)"; anything else as it is.
+std::string shown(const Value& value) {
+  std::string out;
+  for (const Value& layout : value.list() ? *value.list() : Value::List()) {
+    const Value::List* pair = layout.list();
+    if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list()) return value.dump();
+    const auto dtype = parse_dtype(*(*pair)[0].text());
+    if (!dtype.ok()) return value.dump();
+    std::string dims;
+    for (const Value& dim : *(*pair)[1].list())
+      dims += (dims.empty() ? "" : ", ") + (dim.is_null() ? "?" : dim.text() ? *dim.text() : dim.dump());
+    out += (out.empty() ? "" : ", ") + std::string(dtype_name(*dtype)) + " (" + dims + ")";
+  }
+  return out.empty() ? value.dump() : out;
+}
+
+}  // namespace
+
 Status check_c_function(const AnyOp& op, const Value& params) {
   const CFunction* const function = c_function_of(op);
   if (!function) return invalid("expected a C function, got the operator " + std::string(op.name()));
@@ -336,9 +356,8 @@ Status check_c_function(const AnyOp& op, const Value& params) {
     const Value *wanted = params.find(what), *given = own.find(what);
     if (!wanted) return invalid("expected '" + std::string(what) + "' of a C function");
     if (!(*wanted == *given))
-      return invalid("expected a C function with " + std::string(what) + " as in the saved plan, got " +
-                     function->name + " with " + layouts_text(function->inputs) + " -> " +
-                     layouts_text(function->outputs));
+      return invalid("expected a C function with " + std::string(what) + " " + shown(*wanted) + ", got " +
+                     function->name + " with " + shown(*given));
   }
   return {};
 }

@@ -217,8 +217,8 @@ TEST(CFunction, APlanNamesItByItsSlotAndWantsOneLikeIt) {
   };
   EXPECT_TRUE(opened_with(c_function("negative", &negative)).ok());
   EXPECT_EQ(opened_with(c_function("half", &half)).status().text(),
-            "plan: slot 'negative': expected a C function with inputs [[\"i64\",[]]], got half with "
-            "[[\"f32\",[]]]");
+            "plan: slot 'negative': expected a C function with inputs int64 (), got half with "
+            "float32 ()");
 }
 
 TEST(CFunction, FilesOfACacheWantToKnowWhichItIs) {
