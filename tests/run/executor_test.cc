@@ -13,6 +13,7 @@
 #include "headrace/io/testing/temporary_folder.h"
 #include "headrace/run/engine/crew.h"
 #include "headrace/run/work/sample_body.h"
+#include "tests/run/sweeps.h"
 
 namespace headrace {
 namespace {
@@ -195,7 +196,7 @@ TEST_F(ExecutorTest, EveryScheduleGivesTheSameElements) {
   for (const auto& [name, dataset] : datasets()) {
     const auto expected = drain(*make(dataset, options(std::nullopt, 1, 1)));
     ASSERT_FALSE(expected.empty()) << name;
-    for (uint64_t seed = 0; seed < 200; ++seed)
+    for (uint64_t seed = 0; seed < testing::of_sweep(200); ++seed)
       ASSERT_TRUE(drain(*make(dataset, options(seed, 1 + seed % 4, 1 + seed % 5))) == expected)
           << name << " schedule " << seed;
   }
@@ -270,7 +271,7 @@ TEST_F(ExecutorTest, UnorderedDeliversEachElementOnce) {
     if (follow_the_order.contains(name)) continue;
     auto expected = drain(*make(dataset, options(0)));
     std::sort(expected.begin(), expected.end());
-    for (uint64_t seed = 0; seed < 50; ++seed) {
+    for (uint64_t seed = 0; seed < testing::of_sweep(50); ++seed) {
       LoaderOptions o = options(seed);
       o.deterministic = false;
       auto got = drain(*make(dataset, o));
@@ -288,7 +289,7 @@ std::ptrdiff_t threads_of_this_process() {
 TEST_F(ExecutorTest, CancellationLeavesNothingBehindAtAnyPoint) {
   const auto threads = threads_of_this_process();
   for (const auto& [name, dataset] : datasets())
-    for (uint64_t seed = 0; seed < 40; ++seed) {
+    for (uint64_t seed = 0; seed < testing::of_sweep(40); ++seed) {
       auto loader = make(
           dataset, options(seed % 2 ? std::optional<uint64_t>(seed) : std::nullopt, seed % 4 == 2 ? 0 : 3));
       Sample sample;
@@ -366,7 +367,7 @@ TEST_F(ExecutorTest, OfSeveralSamplesThatFailEveryScheduleNamesTheFirst) {
   };
   const Dataset data = read(folder.path(), "images").shuffle({.seed = 3}).map(decode).batch(20);
   std::set<std::string> said;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < testing::of_sweep(200); ++seed) {
     const auto loader =
         make(data, options(seed % 20 == 0 ? std::nullopt : std::optional(seed), seed % 5, 1 + seed % 3));
     Sample sample;
