@@ -367,7 +367,7 @@ class TestClasses:
         folder = written(tmp_path, "tfrecord")
         cut = folder / "out-00001-of-00004.tfrecord"
         cut.write_bytes(cut.read_bytes()[:-3])
-        with pytest.warns(UserWarning, match="1 of 20 samples is damaged and cannot be read"):
+        with pytest.warns(UserWarning, match="1 of 20 samples stands for data that cannot be read"):
             data = hr.read(folder)
         assert data.metadata["damaged"]
         data.on_error("skip").write(tmp_path / "clean.tfrecord")
