@@ -144,8 +144,8 @@ def test_columns_of_a_data_frame_are_fields():
     )
     ds = hr.from_arrays(frame)
     assert {name: ds.schema[name].dtype for name in ("x", "y", "even", "name")} == {
-        "x": "i64",
-        "y": "f32",
+        "x": "int64",
+        "y": "float32",
         "even": "bool",
         "name": "str",
     }
@@ -176,7 +176,7 @@ def test_columns_of_a_data_frame_are_fields():
             lambda pd: pd.to_datetime(["2020-01-01", "2020-01-02"], utc=True),
             r"column 'odd' has dtype datetime64.*UTC",
         ),
-        (lambda pd: pd.to_timedelta([1, 2]), r"column 'odd' holds timedelta64"),
+        (lambda pd: pd.to_timedelta([1, 2]), r"column 'odd' has dtype timedelta64"),
         (
             lambda pd: pd.Series(["a", None], dtype=object),
             r"column 'odd': expected .*got NoneType \(None\).*fillna",
