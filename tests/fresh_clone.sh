@@ -13,8 +13,8 @@ python3 -m venv .venv
 .venv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
   >"$scratch/requires.txt"
 .venv/bin/pip install -q -r "$scratch/requires.txt"
-# The compiler by the name that `make build` has it by, which the cache minds.
-CXX=c++ CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros .venv/bin/pip install -q --no-build-isolation .
+# The compiler by the name that `make build` has it by, and its options, which the cache minds.
+CXX=c++ CMAKE_ARGS=${CI:+-DHEADRACE_WERROR=ON} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros .venv/bin/pip install -q --no-build-isolation .
 find . -mindepth 1 -maxdepth 1 ! -name .venv -exec rm -rf {} +
 cd "$scratch"
 clone/.venv/bin/python -c 'import headrace; print("import headrace:", headrace.__name__)'
