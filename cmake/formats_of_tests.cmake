@@ -3,7 +3,7 @@
 # The tests of what starts threads, or is used by several.
 function(headrace_tests_with_threads out)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/headrace/*_test.cc ${PROJECT_SOURCE_DIR}/tests/run/*_test.cc)
-  list(FILTER tests INCLUDE REGEX "/headrace/(core|io|run|tune)/|/headrace/formats/(index|opening|dataset)/|/tests/run/")
+  list(FILTER tests INCLUDE REGEX "/headrace/(core|run|tune)/|/headrace/io/[^/]*_test|/headrace/formats/((index|opening|dataset)/)?[^/]*_test|/tests/run/")
   set(${out} ${tests} PARENT_SCOPE)
 endfunction()
 
