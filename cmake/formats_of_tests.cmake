@@ -1,4 +1,5 @@
-# What ThreadSanitizer compiles: the tests of what runs threads, and of the formats only those that these tests include or name.
+# What ThreadSanitizer compiles: the tests of what runs threads, and of the formats only those that these tests include, or name
+# as a format ("images") or by an extension ("x.csv").
 
 # The tests of what starts threads, or is used by several.
 function(headrace_tests_with_threads out)
@@ -7,7 +8,7 @@ function(headrace_tests_with_threads out)
   set(${out} ${tests} PARENT_SCOPE)
 endfunction()
 
-# Take the folders of formats out of `sources` that neither `tests` include or name in a string, nor a format that they do. A folder is
+# Take the folders of formats out of `sources` that neither `tests` include or name, nor a format that they do. A folder is
 # a format's when a file of it registers one.
 function(headrace_leave_out_formats sources tests)
   file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/headrace/formats CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/headrace/formats/*)
@@ -26,7 +27,7 @@ function(headrace_leave_out_formats sources tests)
   foreach(test IN LISTS tests)
     file(READ ${test} text)
     foreach(folder IN LISTS formats)
-      if(text MATCHES "\"${folder}\"")
+      if(text MATCHES "[\".]${folder}\"" OR (folder STREQUAL "webdataset" AND text MATCHES "[.]tar\""))
         list(APPEND wanted ${folder})
         list(APPEND tests ${files_of_${folder}})
       endif()
