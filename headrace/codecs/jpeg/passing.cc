@@ -8,7 +8,7 @@
 namespace headrace::jpeg {
 namespace {
 
-constexpr int kMostSteps = 64;                  // so that more than a block can be told apart from its end
+constexpr int kMostSteps = 64;                  // 64 + 64 < kEnd: steps past a block are not its end
 constexpr int kBeyond = kMostUsed - kPassBits;  // bits of a value that may follow the looked-up ones
 
 constexpr uint16_t packed(int bits, int steps) { return static_cast<uint16_t>(bits | steps << 8); }

@@ -73,7 +73,7 @@ TEST(Passing, FindsAsManySymbolsAsAreThere) {
         ASSERT_FALSE(Entry::is_plain(1 + static_cast<size_t>(steps)));
         continue;
       }
-      // All of them, or so many that they could not be told apart from the end of a block.
+      // All steps, or fewer where more than 64 would read as the end of a block.
       const auto is_it = [&](const Walked& one) { return one.bits == bits && one.steps == steps; };
       ASSERT_TRUE(std::any_of(walked.begin() + 1, walked.end(), is_it)) << round << " " << window;
       const int all = walked.back().steps, plain = all >= Entry::kEnd ? all - Entry::kEnd : all;

@@ -79,7 +79,7 @@ class Executor {
   size_t scratch_to_keep(size_t workers) const;
   // Whether to wake a patient consumer: it checks again soon in any case, and a worker without work wakes it.
   bool has_many_news() const;
-  // Whether so many elements are ready that workers may keep sleeping.
+  // Whether enough elements are ready that workers may keep sleeping.
   bool has_plenty() const;
 
  private:

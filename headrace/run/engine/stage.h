@@ -74,7 +74,7 @@ class Stage final : public Stream {
   // Tickets in flight: more than `ring` if they are so small that waking a thread for each would cost more
   // than the work, and all of them take little of the budget.
   size_t ring_of(size_t ring, size_t budget) const;
-  bool has_plenty() const;  // so many elements are ready that no thread needs to be woken for more
+  bool has_plenty() const;  // enough elements are ready that no thread needs to be woken for more
   // Whether enough is ready to wake the consumer: not for one of many tiny tickets.
   bool has_some() const;
 

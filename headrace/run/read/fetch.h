@@ -87,7 +87,7 @@ class Fetcher {
   // Cached blocks of a source: enough for reading in order, few enough for the budget. For random access the
   // number is set by keep(), with a larger share of the budget.
   static constexpr size_t kNeighbours = 16;
-  static constexpr size_t kAllThatFit = size_t{1} << 16;  // the index of so many takes 45 MB of the budget
+  static constexpr size_t kAllThatFit = size_t{1} << 16;  // an index of this many takes 45 MB of the budget
   static size_t most_kept(size_t budget, bool in_no_order) { return budget / (in_no_order ? 2 : 4); }
 
  private:
