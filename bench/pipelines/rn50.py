@@ -51,7 +51,7 @@ INDEXES: dict[str, tuple[str, ...]] = {ROWS: (), EIGHTS: ("--step", "8")}  # opt
 @dataclass
 class Bench:
     data: str
-    peers: list[str]  # the Pythons that import them
+    peers: tuple[str, ...]  # the Pythons that import them
     scratch: Path
     caches: dict[str, str]  # folders with entropy points of `data`, by the name of the row that uses them
     rounds: int
@@ -67,7 +67,7 @@ class Bench:
 
     def loaders(self, work: str) -> list[Entry]:
         def peer(name: str, module: str, *rest: str) -> Entry:
-            return Entry(name, module, (self.data, "1", work, *rest), python_with(module, tuple(self.peers)))
+            return Entry(name, module, (self.data, "1", work, *rest), python_with(module, self.peers))
 
         return [
             self.headrace(FAST, work, "fast"),
@@ -84,28 +84,18 @@ class Bench:
 
     def entries(self, kind: str) -> list[Entry]:
         if kind == "decode":
-            arguments = (self.data, "1", kind)
+
+            def decoder(name: str, library: str, module: str) -> Entry:
+                return Entry(
+                    name, "decoders", (self.data, "1", kind, library), python_with(module, self.peers)
+                )
+
             return [
                 self.headrace(FAST, kind, "fast"),
                 self.headrace(EXACT, kind, "exact"),
-                Entry(
-                    "PyTurboJPEG",
-                    "decoders",
-                    (*arguments, "turbojpeg"),
-                    python_with("turbojpeg", tuple(self.peers)),
-                ),
-                Entry(
-                    "simplejpeg",
-                    "decoders",
-                    (*arguments, "simplejpeg"),
-                    python_with("simplejpeg", tuple(self.peers)),
-                ),
-                Entry(
-                    "OpenCV",
-                    "decoders",
-                    (*arguments, "opencv"),
-                    python_with("thread_pool", tuple(self.peers)),
-                ),
+                decoder("PyTurboJPEG", "turbojpeg", "turbojpeg"),
+                decoder("simplejpeg", "simplejpeg", "simplejpeg"),
+                decoder("OpenCV", "opencv", "thread_pool"),
             ]
         if kind == "workers":
             return [
@@ -236,7 +226,9 @@ def main() -> None:
     print("corpus: " + ", ".join(f"{name} {count}" for name, count in corpus.items()), file=told)
     with tempfile.TemporaryDirectory() as scratch:
         caches = make_indexes(data, Path(scratch)) if arguments.checkpoints else {}
-        bench = Bench(data, arguments.peers, Path(scratch), caches, arguments.rounds, arguments.batches)
+        bench = Bench(
+            data, tuple(arguments.peers), Path(scratch), caches, arguments.rounds, arguments.batches
+        )
         seen: dict[str, dict[str, Times]] = {}
         for kind in arguments.only:
             print(f"{kind} ({arguments.rounds} rounds; {machine()}):", file=told, flush=True)
