@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from check_names import NO_CODE
+
 # Layer -> the layers it may include besides itself. Formats unpack compressed records, and io the members of
 # archives, hence their codecs; formats of text look for bytes, hence their kernels.
 BELOW: dict[str, frozenset[str]] = {
@@ -226,8 +228,6 @@ def check_folders(root: Path, files: list[Path]) -> list[Finding]:
     ]
 
 
-# Comments and strings, in one pattern: either may hold what begins the other.
-NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 CLASS = re.compile(r"^[ ]*(?:class|struct) (\w+)(?: final)?(?: : [^{;]*?)?\s*\{", re.MULTILINE)
 METHOD = re.compile(r"(?:^|[\s*&])(~?\w+|operator[^\s(]+)\s*\(")
 DEFINITION = re.compile(r"^[A-Za-z][^;\n={]*?\b(\w+)::(?:~?\w+|operator[^\s(]+)\(", re.MULTILINE)

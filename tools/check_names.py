@@ -67,7 +67,6 @@ class Name:
     name: str
     parameters: str | None
     line: int
-    is_definition: bool
 
 
 def stripped(text: str) -> str:
@@ -102,20 +101,20 @@ def declared(statement: str, ends_in_brace: bool, scope: str, line: int) -> Name
         return None
     code = re.sub(r"\[\[[^\]]*\]\]\s*|alignas\([^)]*\)\s*", "", code)
     if alias := ALIAS.match(code):
-        return Name(scope, alias[1], code, line, True)  # to say the same twice is no clash
+        return Name(scope, alias[1], code, line)  # to say the same twice is no clash
     if (kind := TYPE.match(code)) and (
         "(" not in code or ends_in_brace and code.startswith(("class", "struct", "enum", "union"))
     ):
-        return Name(scope, kind[1], None, line, ends_in_brace)
+        return Name(scope, kind[1], None, line)
     value = PARENTHESES.sub(lambda match: "?" * len(match[0]), code).find(" = ")
     head = code[:value] if value >= 0 and not code.startswith("template") else code
     head = re.sub(r"^template\s*<[^>]*(?:<[^>]*>[^>]*)*>\s*(?:requires [^{]*?\)\s*)?", "", head)
     if (function := FUNCTION.search(head)) and "::" not in head.split("(")[0].split()[-1]:
-        return Name(scope, function[1], parameter_types(function[2]), line, ends_in_brace)
+        return Name(scope, function[1], parameter_types(function[2]), line)
     if "::" in head.split("(")[0].split(" ")[-1] or "(" in head.split("=")[0] and not ends_in_brace:
         return None
     if variable := VARIABLE.search(head.split("{")[0]):
-        return Name(scope, variable[1], None, line, True)
+        return Name(scope, variable[1], None, line)
     return None
 
 
@@ -124,7 +123,7 @@ def further(statement: str, scope: str, line: int) -> Iterator[Name]:
     code = PARENTHESES.sub("", " ".join(statement.split()))
     if code.startswith(("constexpr ", "const ", "static ", "std::", "int ", "bool ")) and "=" in code:
         for match in re.finditer(r", (\w+) =", re.sub(r"<[^<>]*>", "", code)):
-            yield Name(scope, match[1], None, line, True)
+            yield Name(scope, match[1], None, line)
 
 
 def is_open(statement: str) -> bool:
@@ -137,6 +136,10 @@ def names_of(text: str) -> Iterator[Name]:
     code = stripped(text)
     scopes: list[str | None] = []  # names of namespaces; "" an anonymous one, None a brace of anything else
     statement, begin = "", 0
+
+    def where() -> tuple[str, int]:
+        return "::".join(scope or "" for scope in scopes), code.count("\n", 0, begin) + 1
+
     for at, char in enumerate(code):
         inside = None in scopes
         if char == "{":
@@ -145,12 +148,9 @@ def names_of(text: str) -> Iterator[Name]:
             if opened:
                 scopes.append(opened[1])
             else:
-                if not inside and "" in scopes and not is_value:
-                    found = declared(
-                        statement, True, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1
-                    )
-                    if found:
-                        yield found
+                is_at_scope = not inside and "" in scopes and not is_value
+                if is_at_scope and (found := declared(statement, True, *where())):
+                    yield found
                 scopes.append(None)
                 inside = True
             if not inside:
@@ -167,14 +167,9 @@ def names_of(text: str) -> Iterator[Name]:
             continue
         if char == ";":
             if "" in scopes:
-                found = declared(
-                    statement, False, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1
-                )
-                if found:
+                if found := declared(statement, False, *where()):
                     yield found
-                yield from further(
-                    statement, "::".join(s or "" for s in scopes), code.count("\n", 0, begin) + 1
-                )
+                yield from further(statement, *where())
             statement, begin = "", at + 1
             continue
         if not statement.strip() and char.isspace():
