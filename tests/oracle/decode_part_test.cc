@@ -155,7 +155,9 @@ TEST(DecodePart, EqualsTheWholeOfEveryRealFile) {
       const bool decodes_all = path.find("avif_jxl_jp2") != path.npos;  // whatever is needed
       compared += compare_parts(file, decodes_all ? 1 : 4, path);
     }
-  EXPECT_GT(compared, static_cast<int>(testing::of_sweep(4 * 600) * 4 / 5));
+  // A part of a sweep may contain fewer of the files that decode.
+  const uint64_t most = testing::of_sweep(4 * 600);
+  EXPECT_GT(compared, static_cast<int>(testing::sweep_divisor() == 1 ? most : most * 4 / 5));
 }
 
 TEST(DecodePart, FindsATruncatedFileWhateverIsNeededOfIt) {
