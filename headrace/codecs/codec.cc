@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace {
 namespace {
 
@@ -11,12 +13,11 @@ CodecRegistry& registry() {
   return codecs;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
 bool ends_like(std::string_view name, std::string_view ending) {
   if (name.size() < ending.size()) return false;
   const std::string_view last = name.substr(name.size() - ending.size());
-  return std::equal(ending.begin(), ending.end(), last.begin(), [](char a, char b) { return a == lower(b); });
+  return std::equal(ending.begin(), ending.end(), last.begin(),
+                    [](char a, char b) { return a == lower_case(b); });
 }
 
 }  // namespace

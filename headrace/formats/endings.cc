@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace {
 namespace {
 
@@ -12,9 +14,7 @@ std::string ending_of(std::string_view path) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size()) return "none";
   if (name.size() - dot > kLongest) return "other";
-  std::string out(name.substr(dot));
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return out;
+  return lower_case(name.substr(dot));
 }
 
 }  // namespace

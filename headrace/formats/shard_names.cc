@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace {
 namespace {
 
@@ -16,12 +18,6 @@ std::string last_ending(const std::string& name) {
 }
 
 }  // namespace
-
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return out;
-}
 
 std::optional<NumberedName> numbered(const std::string& name) {
   for (size_t of = name.rfind("-of-"); of != std::string::npos && of > 0; of = name.rfind("-of-", of - 1)) {

@@ -20,6 +20,4 @@ std::string without_number(const std::string& name);
 // "train-00001-of-00002.tfrecord.gz".
 std::string shard_kind(std::string_view name);
 
-std::string lower_case(std::string_view text);  // of ASCII letters
-
 }  // namespace headrace

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "headrace/core/text/text.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
@@ -38,7 +39,7 @@ bool named_like_a_file(std::string_view name) {
   for (std::string_view ending : endings)
     if (name.size() > ending.size() &&
         std::equal(ending.begin(), ending.end(), name.end() - static_cast<ptrdiff_t>(ending.size()),
-                   [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); }))
+                   [](char a, char b) { return a == lower_case(b); }))
       return true;
   return false;
 }

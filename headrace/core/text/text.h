@@ -1,4 +1,4 @@
-// Strings in messages, and strings as bytes.
+// Strings in messages, in lower case, and as bytes.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -11,5 +11,13 @@ namespace headrace {
 inline std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 inline std::span<const std::byte> text_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+// Of ASCII letters; other characters stay as they are, whatever the locale.
+inline char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+inline std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lower_case(c);
+  return out;
+}
 
 }  // namespace headrace

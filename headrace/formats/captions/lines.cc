@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
 
 namespace headrace {
@@ -79,7 +80,7 @@ bool read_commas(std::string_view line, CaptionLine& out) {
 std::string without_blanks(std::string_view line) {
   std::string out;
   for (const char c : line)
-    if (c != ' ' && c != '"') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    if (c != ' ' && c != '"') out += lower_case(c);
   return out;
 }
 

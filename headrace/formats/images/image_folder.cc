@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 
 namespace headrace {
@@ -21,9 +22,7 @@ struct Layout {
 bool is_split_name(std::string_view name) {
   constexpr std::array<std::string_view, 8> names{"train",      "training", "val",     "valid",
                                                   "validation", "test",     "testing", "dev"};
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return std::find(names.begin(), names.end(), lower) != names.end();
+  return std::ranges::find(names, lower_case(name)) != names.end();
 }
 
 Layout layout_of(const Listing& listing) {

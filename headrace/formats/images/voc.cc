@@ -5,6 +5,7 @@
 #include <cmath>
 #include <pugixml.hpp>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/io/sorted_names.h"
 
@@ -66,8 +67,7 @@ std::vector<std::string_view> parts(std::string_view path) {
 }
 
 bool named_after_annotations(std::string_view part) {
-  std::string lower(part);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const std::string lower = lower_case(part);
   for (const char* word : {"annotation", "xml", "label", "bbox"})
     if (lower.find(word) != std::string::npos) return true;
   return false;
@@ -75,8 +75,7 @@ bool named_after_annotations(std::string_view part) {
 
 // SegmentationClass/x.png has the name of x.xml, like JPEGImages/x.jpg, but it is not a photograph.
 bool named_after_masks(std::string_view part) {
-  std::string lower(part);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const std::string lower = lower_case(part);
   return lower.starts_with("segmentationclass") || lower.starts_with("segmentationobject") ||
          lower == "masks";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/webdataset/index.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
@@ -51,7 +52,7 @@ bool take_sample(std::string_view text, bool has_names, uint64_t size, DaliTarIn
   size_t members = 0;
   std::string_view suffix, name;
   while (line.word(suffix)) {
-    DaliTarIndex::Member member{lower_suffix(suffix), 0, 0};
+    DaliTarIndex::Member member{lower_case(suffix), 0, 0};
     if (!line.number(member.offset) || !line.number(member.size) || (has_names && !line.word(name)))
       return false;
     const bool is_behind = member.offset >= out.end + kTarBlock && member.offset % kTarBlock == 0;

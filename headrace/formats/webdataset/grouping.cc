@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/webdataset/index.h"
 #include "headrace/formats/webdataset/sample_name.h"
 
@@ -31,7 +32,7 @@ Status Grouping::take(const TarHead& head, uint64_t position) {
   if (sample.length > kMostTarSample) return refuse(kMostTarSample, " bytes");
   if (++in_sample_ > kMostSampleMembers) return refuse(kMostSampleMembers, " members");
   if (index_.records.size() > 1) return {};
-  first_.push_back({lower_suffix(name->suffix), {}, false});
+  first_.push_back({lower_case(name->suffix), {}, false});
   if (is_array(first_.back().suffix)) arrays_.push_back({first_.size() - 1, position + head.data, head.size});
   return {};
 }

@@ -82,7 +82,7 @@ std::string suffixes_of(std::span<const std::byte> bytes) {
   Members members(bytes);
   std::string out;
   for (auto member = members.next(); member.ok() && *member; member = members.next())
-    out += (out.empty() ? "" : ", ") + in_quotes(lower_suffix((**member).name.suffix));
+    out += (out.empty() ? "" : ", ") + in_quotes(lower_case((**member).name.suffix));
   return out;
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace {
 namespace {
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool is_about_the_shard(std::string_view member) {
   const std::string_view top = member.substr(0, member.find('/'));
@@ -23,14 +23,8 @@ std::optional<MemberName> sample_name(std::string_view member) {
   return MemberName{member.substr(0, dot), member.substr(dot + 1)};
 }
 
-std::string lower_suffix(std::string_view suffix) {
-  std::string out(suffix);
-  std::ranges::transform(out, out.begin(), lower);
-  return out;
-}
-
-bool is_suffix(std::string_view written, std::string_view lower_case) {
-  return std::ranges::equal(written, lower_case, {}, lower);
+bool is_suffix(std::string_view written, std::string_view lower) {
+  return std::ranges::equal(written, lower, {}, [](char c) { return lower_case(c); });
 }
 
 }  // namespace headrace

@@ -2,7 +2,6 @@
 // "train/0001".
 #pragma once
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace headrace {
@@ -14,7 +13,6 @@ struct MemberName {
 // Nothing when the member belongs to no sample: without a dot, hidden, or below a `__name__` at the top.
 std::optional<MemberName> sample_name(std::string_view member);
 
-std::string lower_suffix(std::string_view suffix);  // ASCII letters only
 // Whether `written` in lower case is `lower`.
 bool is_suffix(std::string_view written, std::string_view lower);
 

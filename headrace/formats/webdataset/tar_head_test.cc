@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/testing.h"
 
@@ -189,7 +190,7 @@ TEST(MemberName, SplitsAtTheFirstDotOfTheLastPart) {
     EXPECT_EQ(text(member), "none") << member;
   EXPECT_TRUE(is_suffix("SEG.Png", "seg.png"));
   EXPECT_FALSE(is_suffix("seg.pn", "seg.png"));
-  EXPECT_EQ(lower_suffix("SEG.Png\xc3\x84"), "seg.png\xc3\x84");
+  EXPECT_EQ(lower_case("SEG.Png\xc3\x84"), "seg.png\xc3\x84");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ bool is_bytes_suffix(std::string_view suffix) {
 // "boxes/xyxy" -> "boxes.xyxy", in lower case: a suffix has no slash, and readers ignore case.
 std::string as_suffix(std::string name) {
   std::ranges::replace(name, '/', '.');
-  return lower_suffix(name);
+  return lower_case(name);
 }
 
 Member member_for(const std::string& name, const TensorSpec& spec) {
