@@ -14,10 +14,7 @@ namespace {
 
 std::string default_text(const Value& fallback, const std::string& type) {
   if (fallback.is_null()) return "None";
-  if (const auto dtype = parse_dtype(type == "DTypeLike" && fallback.text() ? *fallback.text() : "");
-      dtype.ok())
-    return "\"" + std::string(dtype_name(*dtype)) + "\"";
-  const std::string text = fallback.dump();
+  const std::string text = shown_param(type, fallback).dump();
   return text == "true" ? "True" : text == "false" ? "False" : text;
 }
 

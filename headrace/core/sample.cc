@@ -10,23 +10,21 @@ int Schema::find(std::string_view name) const {
   return -1;
 }
 
-std::string Schema::text() const {
+namespace {
+
+std::string fields_text(const Schema& schema, std::string (TensorSpec::*text)() const) {
   std::string out;
-  for (size_t i = 0; i < names.size(); ++i) {
+  for (size_t i = 0; i < schema.names.size(); ++i) {
     if (i > 0) out += ", ";
-    out += names[i] + ": " + specs[i].text();
+    out += schema.names[i] + ": " + (schema.specs[i].*text)();
   }
   return out;
 }
 
-std::string Schema::stable_text() const {
-  std::string out;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += ", ";
-    out += names[i] + ": " + specs[i].stable_text();
-  }
-  return out;
-}
+}  // namespace
+
+std::string Schema::text() const { return fields_text(*this, &TensorSpec::text); }
+std::string Schema::stable_text() const { return fields_text(*this, &TensorSpec::stable_text); }
 
 Schema Schema::of(std::vector<std::string> names, std::vector<TensorSpec> specs) {
   Value::Object object;

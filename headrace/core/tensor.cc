@@ -40,15 +40,16 @@ std::string Shape::text() const {
   return out + ")";
 }
 
-std::string TensorSpec::text() const {
-  if (is_text(dtype)) return std::string(dtype_name(dtype));
-  return std::string(dtype_name(dtype)) + " " + shape.text();
+namespace {
+
+std::string spec_text(std::string_view dtype, const TensorSpec& spec) {
+  return std::string(dtype) + (is_text(spec.dtype) ? "" : " " + spec.shape.text());
 }
 
-std::string TensorSpec::stable_text() const {
-  if (is_text(dtype)) return std::string(short_name(dtype));
-  return std::string(short_name(dtype)) + " " + shape.text();
-}
+}  // namespace
+
+std::string TensorSpec::text() const { return spec_text(dtype_name(dtype), *this); }
+std::string TensorSpec::stable_text() const { return spec_text(short_name(dtype), *this); }
 
 bool TensorSpec::admits(const TensorSpec& actual) const {
   if (dtype != actual.dtype || shape.rank() != actual.shape.rank()) return false;

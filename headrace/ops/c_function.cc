@@ -330,20 +330,28 @@ const CFunction* c_function_of(const AnyOp& op) {
 
 namespace {
 
-// Layouts of a plan with NumPy's names: "int64 (), float32 (n, 3)"; anything else as it is.
-std::string shown(const Value& value) {
-  std::string out;
+// Those of layouts_to_value(); nothing if it is something else.
+std::vector<FieldLayout> layouts_from_value(const Value& value) {
+  std::vector<FieldLayout> out;
   for (const Value& layout : value.list() ? *value.list() : Value::List()) {
     const Value::List* pair = layout.list();
-    if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list()) return value.dump();
+    if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list()) return {};
     const auto dtype = parse_dtype(*(*pair)[0].text());
-    if (!dtype.ok()) return value.dump();
-    std::string dims;
-    for (const Value& dim : *(*pair)[1].list())
-      dims += (dims.empty() ? "" : ", ") + (dim.is_null() ? "?" : dim.text() ? *dim.text() : dim.dump());
-    out += (out.empty() ? "" : ", ") + std::string(dtype_name(*dtype)) + " (" + dims + ")";
+    if (!dtype.ok()) return {};
+    out.push_back({*dtype, {}});
+    for (const Value& dim : *(*pair)[1].list()) {
+      if (!dim.is_null() && !dim.text() && !dim.integer()) return {};
+      out.back().shape.push_back(dim.is_null() ? Dim(kAny)
+                                 : dim.text()  ? Dim(*dim.text())
+                                               : Dim(*dim.integer()));
+    }
   }
-  return out.empty() ? value.dump() : out;
+  return out;
+}
+
+std::string shown(const Value& value) {
+  const std::vector<FieldLayout> layouts = layouts_from_value(value);
+  return layouts.empty() ? value.dump() : layouts_text(layouts);
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ Result<Geometry> AnyOp::place(const Geometry&, std::span<const View>, const Key&
   return internal_error(std::string(name()) + ": has no place()");
 }
 
+Value shown_param(std::string_view type, const Value& value) {
+  if (type != "DTypeLike" || !value.text()) return value;
+  const auto dtype = parse_dtype(*value.text());
+  return dtype.ok() ? Value(std::string(dtype_name(*dtype))) : value;
+}
+
 Result<OpPtr> make_op(std::string_view name, const Value& params, std::span<const std::string> bound) {
   const OpInfo* info = find_op(name);
   if (!info) return invalid("no operator named '" + std::string(name) + "'" + suggest_op(name));

@@ -117,6 +117,8 @@ struct ParamInfo {
   Value fallback;
   bool required = false, bindable = false;
 };
+// A parameter's value as people read it: of the type DTypeLike NumPy's name, "float32".
+Value shown_param(std::string_view type, const Value& value);
 
 struct OpInfo {
   std::string name, doc;

@@ -94,32 +94,23 @@ Value with_numpy_names(const Value& value) {
   return Value(std::move(out));
 }
 
-// A parameter's value; of a dtype NumPy's name.
-std::string shown(const OpInfo* info, const std::string& name, const Value& value) {
-  if (info && value.text()) {
-    const auto param = std::ranges::find(info->params, name, &ParamInfo::name);
-    if (param != info->params.end() && param->type == "DTypeLike")
-      if (const auto dtype = parse_dtype(*value.text()); dtype.ok())
-        return Value(std::string(dtype_name(*dtype))).dump();
-  }
-  return spaced(with_numpy_names(value));
-}
-
 // An operator with the parameters that differ from its defaults.
 std::string call_text(const AnyOp& op) {
   const OpInfo* info = find_op(op.name());
-  const auto is_default = [&](const std::string& name, const Value& value) {
-    if (!info) return false;
+  const auto param_of = [&](const std::string& name) -> const ParamInfo* {
+    if (!info) return nullptr;
     const auto param = std::ranges::find(info->params, name, &ParamInfo::name);
-    return param != info->params.end() && !param->required && param->fallback.dump() == value.dump();
+    return param != info->params.end() ? &*param : nullptr;
   };
   std::string params;
   const Value given = op.params();
   if (const auto* object = given.object())
     for (const auto& [name, value] : *object) {
       const bool is_bound = std::ranges::find(op.bound(), name) != op.bound().end();
-      if (!is_bound && is_default(name, value)) continue;
-      params += (params.empty() ? "" : ", ") + name + "=" + (is_bound ? "<field>" : shown(info, name, value));
+      const ParamInfo* const param = param_of(name);
+      if (!is_bound && param && !param->required && param->fallback.dump() == value.dump()) continue;
+      const Value shown = with_numpy_names(param ? shown_param(param->type, value) : value);
+      params += (params.empty() ? "" : ", ") + name + "=" + (is_bound ? "<field>" : spaced(shown));
     }
   return std::string(op.name()) + "(" + params + ")";
 }
