@@ -54,7 +54,7 @@ struct NewNumbers {
     const char* end = common_number(text, self.dtype, self.at);
     if (!end) {
       const std::string_view leaf = first_leaf(text);
-      if (!parse_number(leaf, self.dtype, self.at)) return nullptr;
+      if (!write_number(leaf, self.dtype, self.at)) return nullptr;
       end = leaf.data() + leaf.size();
     }
     self.at += size_of(self.dtype), --self.left;
