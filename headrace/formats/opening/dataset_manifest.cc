@@ -361,7 +361,8 @@ Value DatasetManifest::options(const Value& given) const {
   return out;
 }
 
-SourcePtr DatasetManifest::tell(SourcePtr source, const Value& given, const std::string& note) const {
+SourcePtr DatasetManifest::with_findings(SourcePtr source, const Value& given,
+                                         const std::string& note) const {
   Value facts{Value::Object()};
   const bool is_file_a_sample = num_files_ >= source->size();
   if (!missing_.empty()) facts.set("missing", missing_);

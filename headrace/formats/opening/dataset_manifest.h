@@ -29,7 +29,7 @@ class DatasetManifest {
   //   "empty"    empty files among others, if there is no manifest
   // and to its "notes": that a folder holds several sets, which are read as one, and what is ignored. Also
   // adds metadata of the manifest that the source lacks. `note`: one more of its "notes".
-  SourcePtr tell(SourcePtr source, const Value& given, const std::string& note = {}) const;
+  SourcePtr with_findings(SourcePtr source, const Value& given, const std::string& note = {}) const;
 
  private:
   const FormatInfo& format_;

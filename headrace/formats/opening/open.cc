@@ -333,20 +333,20 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
 
 // The same, with the options of the manifest next to data that we wrote. The user's options take precedence;
 // if the two cannot be combined, the manifest's are dropped.
-Result<SourcePtr> open_told(const FormatInfo& info, OpenRequest request, Store& store,
-                            const IndexingOptions& indexing, const DatasetManifest& manifests) {
+Result<SourcePtr> open_as_written(const FormatInfo& info, OpenRequest request, Store& store,
+                                  const IndexingOptions& indexing, const DatasetManifest& manifests) {
   const Value given = request.options;
   std::string note;
   if (Value options = manifests.options(given); !(options == given)) {
     OpenRequest as_written = request;
     as_written.options = std::move(options);
     auto source = open_as(info, std::move(as_written), store, indexing);
-    if (source.ok()) return manifests.tell(*std::move(source), given);
+    if (source.ok()) return manifests.with_findings(*std::move(source), given);
     if (source.status().code() == Code::cancelled) return source;
     note = "the options of the manifest (read_with) are ignored: " + std::string(source.status().text());
   }
   HEADRACE_ASSIGN(SourcePtr source, open_as(info, std::move(request), store, indexing));
-  return manifests.tell(std::move(source), given, note);
+  return manifests.with_findings(std::move(source), given, note);
 }
 
 // A hint at the actual format, if the user named a format that does not recognise the data.
@@ -388,7 +388,7 @@ Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::strin
   const std::string hint = format.empty() ? "" : instead(*info, *looked);
   const DatasetManifest manifests(store, *info, *looked, given.paths);
   request.probes.push_back(*std::move(looked));
-  auto source = open_told(*info, std::move(request), store, indexing, manifests);
+  auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, given).after(hint);
   return source;
 }
