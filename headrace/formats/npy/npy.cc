@@ -1,6 +1,9 @@
 // .npy files: see README.md.
 #include <algorithm>
+#include <array>
+#include <map>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/rows/array_rows.h"
 
 namespace headrace {
@@ -10,14 +13,14 @@ constexpr uint64_t kFirstRead = 1024;  // bytes: more than nearly all headers
 
 class FindNpy final : public Opening<std::vector<FoundArray>> {
  public:
-  explicit FindNpy(uint64_t size) : size_(size) {}
+  FindNpy(std::string field, uint64_t size) : field_(std::move(field)), size_(size) {}
   Result<Step<std::vector<FoundArray>>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) return ask(kFirstRead);
     const std::span<const std::byte> head = bytes[0]->bytes();
     const uint64_t needed = npy_header_bytes(head);
     if (needed > head.size() && head.size() < size_) return ask(needed);
     HEADRACE_ASSIGN(const NpyHeader header, read_npy_header(head));
-    HEADRACE_ASSIGN(FoundArray array, array_rows("array", header, 0, size_));
+    HEADRACE_ASSIGN(FoundArray array, array_rows(field_, header, 0, size_));
     std::vector<FoundArray> out;
     out.push_back(std::move(array));
     return Step<std::vector<FoundArray>>(std::move(out));
@@ -27,23 +30,82 @@ class FindNpy final : public Opening<std::vector<FoundArray>> {
   Step<std::vector<FoundArray>> ask(uint64_t length) const {
     return std::vector<Extent>{{0, 0, std::min(size_, length)}};
   }
+  std::string field_;
   uint64_t size_;
 };
+
+// What a file holds of each sample: the inputs, or what belongs to them.
+constexpr std::array<std::string_view, 8> kInputs{"x",     "data",   "feature", "features",
+                                                  "image", "images", "input",   "inputs"};
+constexpr std::array<std::string_view, 10> kOutputs{"y",      "label",   "labels", "mask",    "masks",
+                                                    "target", "targets", "output", "outputs", "classes"};
+
+// "x" and "_train" of "x_train.npy"; an empty field if no word of the name says what the file holds.
+struct NamedArray {
+  std::string field, rest;
+  bool is_input = false;
+};
+
+NamedArray named_array(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  name = name.substr(0, name.rfind('.'));
+  const std::string lower = lower_case(name);
+  const auto is_letter = [&](size_t i) { return i < lower.size() && lower[i] >= 'a' && lower[i] <= 'z'; };
+  for (size_t at = 0; at < lower.size(); ++at) {
+    size_t end = at;
+    while (is_letter(end)) ++end;
+    const std::string_view word = std::string_view(lower).substr(at, end - at);
+    const bool is_input = std::ranges::find(kInputs, word) != kInputs.end();
+    if (is_input || std::ranges::find(kOutputs, word) != kOutputs.end())
+      return {std::string(name.substr(at, end - at)), lower.substr(0, at) + "*" + lower.substr(end),
+              is_input};
+    at = std::max(at, end);
+  }
+  return {};
+}
+
+// The names of fields if the files are inputs and what belongs to them, "x_train.npy" and "y_train.npy": then
+// their rows are side by side. Empty if they are files of the same array.
+Result<std::vector<std::string>> fields_of(const std::vector<SourceFile>& files) {
+  std::vector<std::string> out;
+  std::map<std::string, std::pair<bool, bool>> sets;  // by the rest: whether there are inputs, and others
+  for (const SourceFile& file : files) {
+    NamedArray array = named_array(file.path);
+    if (array.field.empty()) return std::vector<std::string>();
+    auto& [has_inputs, has_outputs] = sets[array.rest];
+    (array.is_input ? has_inputs : has_outputs) = true;
+    out.push_back(std::move(array.field));
+  }
+  const bool are_pairs =
+      std::ranges::any_of(sets, [](const auto& set) { return set.second.first && set.second.second; });
+  if (!are_pairs) return std::vector<std::string>();
+  std::vector<std::string> sorted = out;
+  std::ranges::sort(sorted);
+  if (sets.size() == 1 && std::ranges::adjacent_find(sorted) == sorted.end()) return out;
+  return invalid("expected one file for each field, as in x_train.npy and y_train.npy, got " +
+                 std::to_string(files.size()) + " files, of which several hold " + in_quotes(out[0]) +
+                 "; pass the files of one set, or read inputs and outputs by themselves and zip() them");
+}
 
 int recognise(const Probe& probe) { return probe.text().starts_with("\x93NUMPY") ? 97 : 0; }
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const std::vector<SourceFile>& files = request.path().files;
   if (files.empty()) return invalid("expected files, got none");
+  HEADRACE_ASSIGN(const std::vector<std::string> fields, fields_of(files));
   std::vector<ArrayWalk> walks;
-  for (const SourceFile& file : files) walks.push_back(std::make_unique<FindNpy>(file.size));
+  for (size_t i = 0; i < files.size(); ++i)
+    walks.push_back(std::make_unique<FindNpy>(fields.empty() ? "array" : fields[i], files[i].size));
+  if (!fields.empty()) return open_rows_side_by_side("npy", request, files, std::move(walks));
   return open_row_files("npy", request, files, std::move(walks));
 }
 
 const FormatRegistration registered({
     .name = "npy",
     .doc = "NumPy's .npy files: one sample per slice along the first axis.",
-    .fields = "`array`. Dtype and shape are those of a slice: bool, integers, float16, float32 or float64.",
+    .fields = "`array`. Dtype and shape are those of a slice: bool, integers, float16, float32 or float64. "
+              "Files of inputs and outputs, such as `x_train.npy` and `y_train.npy` or `images.npy` and "
+              "`labels.npy`, are fields of the same samples, named `x` and `y`.",
     .details = {"Arrays may be in either byte order, in C or Fortran order; Fortran-ordered arrays above 64 "
                 "MiB are slow to shuffle. All files must have rows of the same dtype and shape."},
     .raises = {{"NotImplementedError",
