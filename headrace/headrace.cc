@@ -435,6 +435,10 @@ Dataset read(const std::vector<std::string>& paths, std::string_view format, con
   return source.ok() ? from_source(*source) : Dataset(source.status());
 }
 
+Result<std::vector<std::string>> list_splits(const std::string& path, std::string_view format) {
+  return list_splits(*file_store(), path, format);
+}
+
 Dataset from_source(SourcePtr source) { return Dataset(make_node(Read{std::move(source)}, {})); }
 Dataset from_generator(GeneratorPtr generator) {
   return Dataset(make_node(Generate{std::move(generator)}, {}));

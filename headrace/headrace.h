@@ -209,6 +209,8 @@ class Dataset {
 
 Dataset read(const std::string& path, std::string_view format = "", const Value& options = {});
 Dataset read(const std::vector<std::string>& paths, std::string_view format = "", const Value& options = {});
+// The names that the option "split" of read() takes for this path; none if it holds no splits.
+Result<std::vector<std::string>> list_splits(const std::string& path, std::string_view format = "");
 Dataset range(int64_t stop);
 Dataset range(int64_t start, int64_t stop, int64_t step = 1);
 Dataset from_source(SourcePtr source);

@@ -84,6 +84,7 @@ class Format(TypedDict):
     takes_files: bool
     made: bool
     options: list[Option]
+    split: list[Option]  # none, or the option that all formats of folders have in common
     raises: list[tuple[str, str]]
     example: str
 
@@ -133,7 +134,7 @@ def docstring(info: Format) -> str:
         lines += ["", wrapped(paragraph, "    ", "    ")]
     path = info["path"] or (FILES if info["takes_files"] else "The file or folder.")
     lines += ["", "    Args:", wrapped(f"path: {sentence(path)}", " " * 8, " " * 12)]
-    for option in info["options"]:
+    for option in [*info["options"], *info["split"]]:
         lines.append(wrapped(f"{python_name(option['name'])}: {meaning(option)}", " " * 8, " " * 12))
     if info["raises"]:
         lines += ["", "    Raises:"]
@@ -147,9 +148,10 @@ def docstring(info: Format) -> str:
 def function(info: Format) -> str:
     """Write one format's reader."""
     arguments = ["path: Paths" if info["takes_files"] else "path: Path"]
-    if info["options"]:
-        arguments += ["*", *map(argument, info["options"])]
-    items = ", ".join(map(given, info["options"]))
+    options = [*info["options"], *info["split"]]
+    if options:
+        arguments += ["*", *map(argument, options)]
+    items = ", ".join(map(given, options))
     return (
         f"@options_checked\ndef read_{info['name']}({', '.join(arguments)}) -> Dataset:\n"
         f"{docstring(info)}\n"

@@ -13,6 +13,7 @@
 #include "cli/output/terminal.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/opening/open.h"
 #include "headrace/run/measure/machine.h"
 
 namespace headrace::cli {
@@ -243,9 +244,54 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
   return out;
 }
 
+// What `split` chooses from, if a user has to choose.
+std::vector<std::string> splits_to_choose(const InputArguments& input) {
+  const Value options = options_value(input.options);
+  if (options.find("split")) return {};
+  auto names = list_splits(*file_store(), input.path, input.format);
+  return names.ok() && names->size() > 1 ? *std::move(names) : std::vector<std::string>();
+}
+
+// One line a split, instead of a description of all of them as one.
+void show_splits(const InputArguments& input, const std::vector<std::string>& names, bool json) {
+  Value out, splits{Value::Object()};
+  if (!json) {
+    fmt::print("{}\n", input.path);
+    line("splits", "{}", count_text(names.size()));
+  }
+  for (const std::string& name : names) {
+    InputArguments one = input;
+    one.options.push_back("split=" + Value(name).dump());
+    const auto source = open_data(one);
+    Value entry;
+    if (!source.ok()) {
+      entry.set("error", source.status().text());
+    } else {
+      entry.set("format", format_of(**source)), entry.set("samples", (*source)->size());
+      entry.set("fields", (*source)->schema().text());
+    }
+    if (!json)
+      fmt::print("  {:>10}  {}\n", shown(name),
+                 source.ok() ? fmt::format("{}, {}, {}", format_of(**source),
+                                           plural((*source)->size(), "sample"), (*source)->schema().text())
+                             : std::string(source.status().text()));
+    splits.set(name, std::move(entry));
+  }
+  if (!json)
+    return line("hint", "--option split={} reads one of them, --option split=all reads all as one", names[0]);
+  out.set("path", input.path), out.set("splits", std::move(splits));
+  fmt::print("{}\n", out.dump(1));
+}
+
 Result<int> inspect(const InspectArguments& arguments) {
-  HEADRACE_ASSIGN(SourcePtr source, open_data(arguments.input));
-  const SampleReader reader(std::move(source));
+  auto opened = open_data(arguments.input);
+  if (!opened.ok()) {
+    const std::vector<std::string> splits = splits_to_choose(arguments.input);
+    if (splits.empty()) return opened.status();
+    show_splits(arguments.input, splits, arguments.json);
+    return kOk;
+  }
+  const SampleReader reader(*std::move(opened));
   const uint64_t count = arguments.all ? std::numeric_limits<uint64_t>::max() : arguments.samples;
   const Survey found = survey(reader, count, usable_cores());
   const std::vector<std::string> hints = hints_for(reader.source(), arguments.input.path, *file_store());

@@ -50,6 +50,7 @@ Result<int> describe_format(const std::string& name) {
     fmt::print("{}\n  {}{}\n", name, format->doc,
                !format->recognise && format->open ? " Only with --format." : "");
     describe(format->options);
+    if (const auto split = split_option(*format)) describe({*split});
   }
   if (!writer) return kOk;
   fmt::print("{}{}, as written by `headrace convert`\n  {}{}\n", format ? "\n" : "", name, writer->doc,

@@ -62,6 +62,7 @@ struct OpenRequest : GivenOptions {
   std::vector<std::string> folders;  // those of FormatInfo::folders that exist
   bool recognised = false;           // the format was recognised by content, not named by the user
   Value given = {};                  // the path, or the list of paths, as the user gave it; for describe()
+  Value split = {};                  // of the folder in `given`, what is read: a name, or a list of names
 
   const Probe& path() const { return probes[0]; }
 };
@@ -101,6 +102,15 @@ struct SourceOpening {
   std::optional<RecordOpening> records = std::nullopt;  // instead of both
   std::unique_ptr<Opening<OtherData>> other = nullptr;  // instead of `steps`
 };
+// The same for the names of the splits of a data set.
+struct SplitsOpening {
+  std::unique_ptr<Opening<std::vector<std::string>>> steps;
+  FilePaths files;
+};
+SplitsOpening known_splits(std::vector<std::string> names);
+// Read from one file. Errors name it.
+SplitsOpening splits_in(std::string path,
+                        std::function<Result<std::vector<std::string>>(const BufferPtr& bytes)> parse);
 SourceOpening from_records(RecordOpening records);
 // {"format", "path", the options given}: what most formats return from Source::describe().
 Value describe_opening(std::string_view format, const OpenRequest& request);
@@ -142,6 +152,16 @@ struct FormatInfo {
   Result<SourcePtr> (*make)(const Value& options) = nullptr;
   // Several files make one source: only these formats take patterns, lists and folders of shards.
   bool takes_files = false;
+  // The path may be a folder that anyone has put together, so that splits may lie side by side in it. In one
+  // that the format recognises with 90 or more, as Zarr a store with metadata, names mean nothing.
+  bool may_hold_splits = false;
+  // The names of the splits that the option `split` of the format chooses from; it takes one of them, and
+  // "all" if `takes_all_splits`. Optional.
+  Result<SplitsOpening> (*splits)(const OpenRequest&) = nullptr;
+  bool takes_all_splits = false;
+  // Options that are files, and where such a file usually lies: those that exist are set if the user has not
+  // set them. Optional.
+  std::vector<std::pair<std::string, std::string>> (*files_beside)(const std::string& path) = nullptr;
   // For data that consist of an index and the files it lists (index.json): where the index is, and what it
   // lists. These files become the request's files, in this order, whether the format takes files or not.
   // Optional, both or none.
@@ -154,6 +174,9 @@ struct FormatInfo {
 using FormatRegistry = std::map<std::string, FormatInfo, std::less<>>;
 const FormatRegistry& formats();  // all formats, by name; filled before main()
 const FormatInfo* find_format(std::string_view name);
+// The option `split` of formats whose folders may hold splits side by side, which open_source() itself takes;
+// nothing if there are none, or it is an option of the format.
+std::optional<OptionInfo> split_option(const FormatInfo& format);
 
 struct FormatRegistration {
   explicit FormatRegistration(FormatInfo info);

@@ -17,6 +17,10 @@ std::string last_ending(const std::string& name) {
   return dot == std::string::npos || dot == 0 || dot + 1 == name.size() ? "" : name.substr(dot);
 }
 
+template <size_t n> bool is_one_of(std::string_view ending, const std::array<std::string_view, n>& list) {
+  return std::find(list.begin(), list.end(), ending) != list.end();
+}
+
 }  // namespace
 
 std::optional<NumberedName> numbered(const std::string& name) {
@@ -49,6 +53,23 @@ std::string shard_kind(std::string_view name) {
       ending = "";
   }
   return ending;
+}
+
+bool is_beside_data(std::string_view kind) {
+  constexpr std::array<std::string_view, 18> kinds{
+      ".idx", ".index", ".json",  ".txt",   ".md",     ".lst", ".csv",    ".tsv",    ".yaml",
+      ".yml", ".xml",   ".pbtxt", ".jsonl", ".ndjson", ".md5", ".sha256", ".sha512", ".crc"};
+  return is_one_of(kind, kinds);
+}
+
+bool is_text_data(std::string_view kind) {
+  constexpr std::array<std::string_view, 5> kinds{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"};
+  return is_one_of(kind, kinds);
+}
+
+bool is_our_own(std::string_view name) {
+  return name.starts_with(".headrace/") || name == "headrace.json" || name == "quarantine.json" ||
+         name.ends_with(".headrace.json") || name.ends_with(".quarantine.json");
 }
 
 }  // namespace headrace

@@ -20,4 +20,11 @@ std::string without_number(const std::string& name);
 // "train-00001-of-00002.tfrecord.gz".
 std::string shard_kind(std::string_view name);
 
+// Files that Headrace stores with data that it wrote or indexed, by their path below the folder.
+bool is_our_own(std::string_view name);
+// Whether files of this kind lie beside data: indexes, lists, descriptions and checksums. Of
+// these, some are data where there is nothing else: .csv, .tsv, .txt, .jsonl and .ndjson.
+bool is_beside_data(std::string_view kind);
+bool is_text_data(std::string_view kind);
+
 }  // namespace headrace

@@ -31,6 +31,7 @@ __all__ = [
     "read_huggingface",
     "read_idx",
     "read_image_folder",
+    "read_imagenet_solution",
     "read_images",
     "read_json_map",
     "read_jsonl",
@@ -54,7 +55,9 @@ Nulls = Literal["error", "zero", "nan"]
 
 
 @options_checked
-def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
+def read_array_record(
+    path: Paths, *, verify: bool | None = None, split: str | Sequence[str] | None = None
+) -> Dataset:
     """Read ArrayRecord files of any group size, plain, zstd, brotli or snappy: one sample per record.
 
     Fields: `record` (bytes), as in `read_tfrecord`.
@@ -62,6 +65,8 @@ def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns.
         verify: Compare the data of each chunk with its hash; headers are always checked. Default: True.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: a chunk or the footer is damaged, or the file was not closed. The message has file,
@@ -71,12 +76,16 @@ def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
     Example:
         hr.read_array_record("train.array_record*")
     """
-    return read_as("array_record", path, {"verify": verify})
+    return read_as("array_record", path, {"verify": verify, "split": split})
 
 
 @options_checked
 def read_arrow(
-    path: Paths, *, columns: Sequence[str] | None = None, nulls: Nulls | Mapping[str, Nulls] | None = None
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read tables in Arrow IPC files and streams, also Feather V2: one field per column, one sample per row.
 
@@ -94,6 +103,8 @@ def read_arrow(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, unions, decimals, lists of lists),
@@ -103,7 +114,7 @@ def read_arrow(
     Example:
         hr.read_arrow("train-*.arrow", columns=["image", "label"])
     """
-    return read_as("arrow", path, {"columns": columns, "nulls": nulls})
+    return read_as("arrow", path, {"columns": columns, "nulls": nulls, "split": split})
 
 
 @options_checked
@@ -164,7 +175,9 @@ def read_captions(
 
 
 @options_checked
-def read_cifar(path: Paths, *, classes: Literal[10, 100] | None = None) -> Dataset:
+def read_cifar(
+    path: Paths, *, classes: Literal[10, 100] | None = None, split: str | Sequence[str] | None = None
+) -> Dataset:
     """Read the binary files of CIFAR-10 and CIFAR-100.
 
     Fields: `image`, uint8 (32, 32, 3), and `label`, int64 scalar; CIFAR-100 also has `coarse_label`, int64
@@ -174,6 +187,8 @@ def read_cifar(path: Paths, *, classes: Literal[10, 100] | None = None) -> Datas
         path: A file, a pattern such as "data_batch_*.bin", a folder of files, or a list of files and
             patterns.
         classes: 10 or 100; determined by the file sizes when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: the size of a file is not a multiple of the record size.
@@ -182,7 +197,7 @@ def read_cifar(path: Paths, *, classes: Literal[10, 100] | None = None) -> Datas
     Example:
         hr.read_cifar("cifar-10-batches-bin/data_batch_*.bin")
     """
-    return read_as("cifar", path, {"classes": classes})
+    return read_as("cifar", path, {"classes": classes, "split": split})
 
 
 @options_checked
@@ -196,6 +211,7 @@ def read_coco(
     each: Literal["image", "caption"] | None = None,
     empty: Literal["keep", "drop"] | None = None,
     segments: str | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read COCO annotations (instances, stuff, captions or panoptic segments) and their images.
 
@@ -223,6 +239,8 @@ def read_coco(
         empty: "drop" drops images without annotations. Default: "keep".
         segments: Folder of the PNG files of panoptic segments; when not given, the folder next to the JSON
             with its name.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: the file is not JSON, or an annotation is invalid. The message has file, image and
@@ -245,6 +263,7 @@ def read_coco(
             "each": each,
             "empty": empty,
             "segments": segments,
+            "split": split,
         },
     )
 
@@ -261,6 +280,7 @@ def read_csv(
     delimiter: str | None = None,
     quote: str | None = None,
     compression: Compression | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read CSV files (RFC 4180), plain, gzip, zlib or zstd: one field per column, one sample per row.
 
@@ -283,6 +303,8 @@ def read_csv(
         quote: Quote character; "" for files without quotes. Default: '"'.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: a row has too few or too many fields, or a field is not a number of its dtype. The
@@ -304,6 +326,7 @@ def read_csv(
             "delimiter": delimiter,
             "quote": quote,
             "compression": compression,
+            "split": split,
         },
     )
 
@@ -350,6 +373,7 @@ def read_fixed(
     header_bytes: int | None = None,
     footer_bytes: int | None = None,
     compression: Compression | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read files of fixed-size records, between a header and a footer; plain, gzip, zlib or zstd.
 
@@ -361,6 +385,8 @@ def read_fixed(
         header_bytes: Bytes to skip at the start of each file. Default: 0.
         footer_bytes: Bytes to skip at the end of each file. Default: 0.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; "none" when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: the size of a file is not a multiple of the record size.
@@ -376,12 +402,19 @@ def read_fixed(
             "header_bytes": header_bytes,
             "footer_bytes": footer_bytes,
             "compression": compression,
+            "split": split,
         },
     )
 
 
 @options_checked
-def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_hdf5(
+    path: Paths,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+    split: str | Sequence[str] | None = None,
+) -> Dataset:
     """Read the datasets of one group in HDF5 files: one field per dataset, one sample per row.
 
     Fields: one per dataset, of rows along its first dimension. One-dimensional numeric datasets give scalars,
@@ -395,6 +428,8 @@ def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | 
         group: The group, such as "train"; when not given the root, or the only group that has datasets.
         fields: Only these datasets, in this order, relative to the group; members of compounds as
             "dataset/member". All of the group when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         NotImplementedError: a chosen dataset has an unsupported type or filter, or is in another file.
@@ -405,7 +440,7 @@ def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | 
     Example:
         hr.read_hdf5("data.h5", group="train", fields=["image", "label"])
     """
-    return read_as("hdf5", path, {"group": group, "fields": fields})
+    return read_as("hdf5", path, {"group": group, "fields": fields, "split": split})
 
 
 @options_checked
@@ -447,15 +482,20 @@ def read_huggingface(
 
 
 @options_checked
-def read_idx(path: Path, *, labels: Path | None = None) -> Dataset:
+def read_idx(
+    path: Path, *, labels: Path | Literal[False] | None = None, split: str | Sequence[str] | None = None
+) -> Dataset:
     """Read IDX files, the format of MNIST: one sample per slice along the first axis; plain or gzip.
 
-    Fields: `array`; with `labels`, `image` and `label`. Dtypes are those of the file: MNIST has images uint8
+    Fields: `array`; with labels, `image` and `label`. Dtypes are those of the file: MNIST has images uint8
     (28, 28) and labels uint8.
 
     Args:
         path: The file.
-        labels: A file with one label per image.
+        labels: A file with one label per image. When not given, that of MNIST's images:
+            `train-labels-idx1-ubyte` beside `train-images-idx3-ubyte`, if there is one; False for none.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         MemoryError: a gzip file has more than 2 GiB; it is decompressed and kept in memory.
@@ -464,11 +504,17 @@ def read_idx(path: Path, *, labels: Path | None = None) -> Dataset:
     Example:
         hr.read_idx("train-images-idx3-ubyte.gz", labels="train-labels-idx1-ubyte.gz")
     """
-    return read_as("idx", path, {"labels": labels})
+    return read_as("idx", path, {"labels": labels, "split": split})
 
 
 @options_checked
-def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: bool = False) -> Dataset:
+def read_image_folder(
+    path: Path,
+    *,
+    classes: Sequence[str] | None = None,
+    key: bool = False,
+    split: str | Sequence[str] | None = None,
+) -> Dataset:
     """Read a folder with one subfolder of images per class.
 
     Fields: `image` (encoded, bytes) and `label` (int64 scalar).
@@ -481,15 +527,46 @@ def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: 
         classes: Names of class folders in the order of their labels; all, sorted, when not given.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Example:
         hr.read_image_folder("imagenet/train")
     """
-    return read_as("image_folder", path, {"classes": classes, "key": key or None})
+    return read_as("image_folder", path, {"classes": classes, "key": key or None, "split": split})
 
 
 @options_checked
-def read_images(path: Path, *, key: bool = False) -> Dataset:
+def read_imagenet_solution(
+    path: Path, *, root: str | None = None, classes: Sequence[str] | None = None, key: bool = False
+) -> Dataset:
+    """Read ImageNet's validation images, with the labels of Kaggle's LOC_val_solution.csv.
+
+    Fields: `image` (encoded, bytes) and `label` (int64 scalar).
+
+    Classes are sorted by their WordNet ids, as the folders of the training images are, so that labels mean
+    the same in both; `metadata["classes"]` has the ids. `hr.read(root, split="val")` of the whole data set
+    reads this file.
+
+    Args:
+        path: The CSV file.
+        root: Folder of the images; `ILSVRC/Data/CLS-LOC/val` beside the file when not given.
+        classes: WordNet ids in the order of their labels; images of others are left out with a warning. All
+            in the file, sorted, when not given.
+        key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
+            "cat/17". WebDataset keeps it.
+
+    Raises:
+        CorruptSample: a line is not an image and its class.
+
+    Example:
+        hr.read_imagenet_solution("LOC_val_solution.csv")
+    """
+    return read_as("imagenet_solution", path, {"root": root, "classes": classes, "key": key or None})
+
+
+@options_checked
+def read_images(path: Path, *, key: bool = False, split: str | Sequence[str] | None = None) -> Dataset:
     """Read every image below a folder, without labels.
 
     Fields: `image` (encoded, bytes).
@@ -500,11 +577,13 @@ def read_images(path: Path, *, key: bool = False) -> Dataset:
         path: The folder.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Example:
         hr.read_images("photos")
     """
-    return read_as("images", path, {"key": key or None})
+    return read_as("images", path, {"key": key or None, "split": split})
 
 
 @options_checked
@@ -536,6 +615,7 @@ def read_jsonl(
     dtypes: Mapping[str, DTypeLike] | None = None,
     defaults: Mapping[str, Any] | None = None,
     compression: Compression | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read JSON lines (NDJSON), plain, gzip, zlib or zstd: one object and sample per line.
 
@@ -557,6 +637,8 @@ def read_jsonl(
             these are errors.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: a line is not a JSON object, or a value is missing or has another dtype. The message
@@ -569,7 +651,13 @@ def read_jsonl(
     return read_as(
         "jsonl",
         path,
-        {"columns": columns, "dtypes": dtypes, "defaults": defaults, "compression": compression},
+        {
+            "columns": columns,
+            "dtypes": dtypes,
+            "defaults": defaults,
+            "compression": compression,
+            "split": split,
+        },
     )
 
 
@@ -596,7 +684,12 @@ def read_litdata(path: Path) -> Dataset:
 
 
 @options_checked
-def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"] | None = None) -> Dataset:
+def read_lmdb(
+    path: Paths,
+    *,
+    values: Literal["bytes", "datum", "tensor_protos"] | None = None,
+    split: str | Sequence[str] | None = None,
+) -> Dataset:
     """Read LMDB databases, in the order of their keys; also the images of Caffe and Caffe2.
 
     Fields: `key` and `value` (bytes). With `values="datum"` (Caffe): `image` and `label` (int64 scalar); the
@@ -610,6 +703,8 @@ def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"]
         path: The folder of a database, its data file, a pattern of data files, or a list.
         values: How to parse values: "bytes" as they are, Caffe's "datum", or Caffe2's "tensor_protos".
             Default: "bytes".
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: the tree is damaged. The message has file, page and byte.
@@ -618,7 +713,7 @@ def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"]
     Example:
         hr.read_lmdb("ilsvrc12_train_lmdb", values="datum")
     """
-    return read_as("lmdb", path, {"values": values})
+    return read_as("lmdb", path, {"values": values, "split": split})
 
 
 @options_checked
@@ -650,16 +745,20 @@ def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None
 
 
 @options_checked
-def read_npy(path: Paths) -> Dataset:
+def read_npy(path: Paths, *, split: str | Sequence[str] | None = None) -> Dataset:
     """Read NumPy's .npy files: one sample per slice along the first axis.
 
-    Fields: `array`. Dtype and shape are those of a slice: bool, integers, float16, float32 or float64.
+    Fields: `array`. Dtype and shape are those of a slice: bool, integers, float16, float32 or float64. Files
+    of inputs and outputs, such as `x_train.npy` and `y_train.npy` or `images.npy` and `labels.npy`, are
+    fields of the same samples, named `x` and `y`.
 
     Arrays may be in either byte order, in C or Fortran order; Fortran-ordered arrays above 64 MiB are slow to
     shuffle. All files must have rows of the same dtype and shape.
 
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         NotImplementedError: an array of complex numbers, records, strings, dates or pickled objects; the
@@ -670,11 +769,13 @@ def read_npy(path: Paths) -> Dataset:
     Example:
         hr.read_npy("features-*.npy")
     """
-    return read_as("npy", path, {})
+    return read_as("npy", path, {"split": split})
 
 
 @options_checked
-def read_npz(path: Paths, *, fields: Sequence[str] | None = None) -> Dataset:
+def read_npz(
+    path: Paths, *, fields: Sequence[str] | None = None, split: str | Sequence[str] | None = None
+) -> Dataset:
     """Read NumPy's .npz files: one field per array, one sample per slice along their first axes.
 
     Fields: one per array, as in `read_npy`.
@@ -685,6 +786,8 @@ def read_npz(path: Paths, *, fields: Sequence[str] | None = None) -> Dataset:
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.
         fields: Only these arrays, in this order; all except scalars when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         NotImplementedError: a chosen array is not supported by `read_npy`, or is compressed with another
@@ -696,7 +799,7 @@ def read_npz(path: Paths, *, fields: Sequence[str] | None = None) -> Dataset:
     Example:
         hr.read_npz("mnist.npz", fields=["x_train", "y_train"])
     """
-    return read_as("npz", path, {"fields": fields})
+    return read_as("npz", path, {"fields": fields, "split": split})
 
 
 @options_checked
@@ -706,6 +809,7 @@ def read_parquet(
     columns: Sequence[str] | None = None,
     where: Sequence[tuple[str, str, Any]] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read tables in Parquet files: one field per column, one sample per row.
 
@@ -726,6 +830,8 @@ def read_parquet(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, lists of structs or of lists), or
@@ -735,11 +841,17 @@ def read_parquet(
     Example:
         hr.read_parquet("data/train-*.parquet", columns=["image", "label"], where=[("label", "<", 10)])
     """
-    return read_as("parquet", path, {"columns": columns, "where": where, "nulls": nulls})
+    return read_as("parquet", path, {"columns": columns, "where": where, "nulls": nulls, "split": split})
 
 
 @options_checked
-def read_recordio(path: Paths, *, header: bool | None = None, label_width: int | None = None) -> Dataset:
+def read_recordio(
+    path: Paths,
+    *,
+    header: bool | None = None,
+    label_width: int | None = None,
+    split: str | Sequence[str] | None = None,
+) -> Dataset:
     """Read RecordIO files (.rec) of MXNet, dmlc or SageMaker.
 
     Fields: with MXNet's header `image` (encoded, bytes), `label` (float32, scalar or (n,)) and `id` (int64
@@ -752,6 +864,8 @@ def read_recordio(path: Paths, *, header: bool | None = None, label_width: int |
         header: Whether records begin with MXNet's IRHeader; determined by the first records when not given.
         label_width: Number of labels per record, 0 for any number. When not given: one, or any number if the
             first record has several.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: the parts of a file are not contiguous. The message has file, record and byte.
@@ -759,7 +873,7 @@ def read_recordio(path: Paths, *, header: bool | None = None, label_width: int |
     Example:
         hr.read_recordio("train.rec")
     """
-    return read_as("recordio", path, {"header": header, "label_width": label_width})
+    return read_as("recordio", path, {"header": header, "label_width": label_width, "split": split})
 
 
 @options_checked
@@ -769,6 +883,7 @@ def read_text(
     encoding: Literal["utf-8", "bytes"] | None = None,
     header: int | None = None,
     compression: Compression | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read the lines of text files, plain, gzip, zlib or zstd.
 
@@ -781,6 +896,8 @@ def read_text(
         header: Number of lines to skip at the start of each file. Default: 0.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: a line is not UTF-8. The message has file, line and byte.
@@ -788,7 +905,9 @@ def read_text(
     Example:
         hr.read_text("logs/*.txt.gz")
     """
-    return read_as("text", path, {"encoding": encoding, "header": header, "compression": compression})
+    return read_as(
+        "text", path, {"encoding": encoding, "header": header, "compression": compression, "split": split}
+    )
 
 
 @options_checked
@@ -825,7 +944,9 @@ def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | N
 
 
 @options_checked
-def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
+def read_tfrecord(
+    path: Paths, *, verify: bool | None = None, split: str | Sequence[str] | None = None
+) -> Dataset:
     """Read TFRecord files, plain, gzip, zlib or zstd: one sample per record.
 
     Fields: `record` (bytes).
@@ -836,6 +957,8 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
         path: A file, a folder of shards, a pattern such as "train-?????-of-01024", or a list of files and
             patterns.
         verify: Check the checksum of each record; lengths are always checked. Default: True.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         CorruptSample: a record is damaged. The message has file, record and byte.
@@ -844,7 +967,7 @@ def read_tfrecord(path: Paths, *, verify: bool | None = None) -> Dataset:
         features = {"label": hr.FixedLenFeature((), "int64")}
         hr.read_tfrecord("train-*").map(lambda s: ops.parse_example(s.record, features=features))
     """
-    return read_as("tfrecord", path, {"verify": verify})
+    return read_as("tfrecord", path, {"verify": verify, "split": split})
 
 
 @options_checked
@@ -881,7 +1004,8 @@ def read_voc_xml(
             their lengths in bytes. Default: False.
         split: "train" for the images in ImageSets/Main/train.txt, or with masks in
             ImageSets/Segmentation/train.txt; "Layout/train" for another list. Lines that end in -1 are
-            ignored. All images when not given.
+            ignored. "all", or not given, for all images; `hr.read` without a format refuses data with several
+            lists unless it is given.
         masks: Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and SegmentationObject
             (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out
             and counted. Default: False.
@@ -914,6 +1038,7 @@ def read_webdataset(
     missing: Literal["error", "empty"] | None = None,
     decode: bool | None = None,
     unfinished: bool | None = None,
+    split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read WebDataset tars: members with the same name up to the first dot are one sample.
 
@@ -932,6 +1057,8 @@ def read_webdataset(
         decode: False gives bytes also for numbers, arrays and text, and for pickles. Default: True.
         unfinished: Read the complete members of tars that are truncated or not closed; their last sample may
             lack fields. Default: False.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
@@ -942,12 +1069,20 @@ def read_webdataset(
         hr.read_webdataset("train-{000..127}.tar", fields=["jpg", "cls"])
     """
     return read_as(
-        "webdataset", path, {"fields": fields, "missing": missing, "decode": decode, "unfinished": unfinished}
+        "webdataset",
+        path,
+        {"fields": fields, "missing": missing, "decode": decode, "unfinished": unfinished, "split": split},
     )
 
 
 @options_checked
-def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_zarr(
+    path: Path,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+    split: str | Sequence[str] | None = None,
+) -> Dataset:
     """Read the arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first
     axis.
 
@@ -962,6 +1097,8 @@ def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | N
         group: The group, such as "train"; when not given the root, or the only group that has arrays.
         fields: Only these arrays, in this order, relative to the group, also in subgroups: "meta/size". All
             of the group when not given.
+        split: Of a folder that holds several splits, the one to read, a list of them, or "all";
+            `list_splits()` returns their names.
 
     Raises:
         NotImplementedError: a chosen array has an unsupported type or codec, or the store is in N5 format.
@@ -971,4 +1108,4 @@ def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | N
     Example:
         hr.read_zarr("data.zarr", group="train")
     """
-    return read_as("zarr", path, {"group": group, "fields": fields})
+    return read_as("zarr", path, {"group": group, "fields": fields, "split": split})

@@ -49,14 +49,20 @@ def read(
     file that is given twice is read once; use `concatenate()` or `repeat()` to give it more weight. A zip or squashfs image is read
     like the folder in it, and paths may continue into it (`"photos.zip/train/*.jpg"`).
 
+    A folder that holds several splits side by side ("train.csv" and "test.csv", or the folders "train" and "val") is not read as one
+    data set unless asked to: `split="train"`, a list of names, or `"all"` chooses; `list_splits()` returns the names. They are found by
+    the names that data sets use, in files and folders of every format, also in a folder below, and as MNIST, CIFAR, COCO, VOC and
+    ImageNet are downloaded. A name stands for another of its kind ("val" for "validation") if there is only one such split.
+
     Args:
         path: A file, a folder, a glob pattern, or a list of files and patterns.
         format: The name of a format, see `formats()`; detected from the content when not given.
-        options: Options of the format; `formats()` lists them.
+        options: `split`, and the options of the format; `formats()` lists them.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
-        ValueError: the format is not recognised, has no such option, or reads one file and got several.
+        ValueError: the format is not recognised, has no such option, or reads one file and got several; or the folder holds several
+            splits and `split` does not choose.
 
     Warns:
         UserWarning: shards or samples are missing, according to a manifest or the numbers in file names; or another problem with the
@@ -64,6 +70,7 @@ def read(
 
     Example:
         hr.read("imagenet/train")
+        hr.read("chest_xray", split="train")
         hr.read("train-{000..127}.tar", fields=["jpg", "cls"])
     """
     wanted = {key: plain(value) for key, value in options.items()}
@@ -145,6 +152,31 @@ def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) ->
     count = None if size is None else whole_number("random", "size", size)
     source = _core.random_source(whole_number("random", "seed", seed), dims, count)
     return Dataset(_core.read(source, users_line()))
+
+
+def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> list[str]:  # noqa: A002
+    """List the splits at a path: the names that the option `split` of `read()` takes.
+
+    Only names and indexes are looked at, no data.
+
+    Args:
+        path: A folder, or an archive.
+        format: The name of a format, see `formats()`; detected from the content when not given.
+
+    Returns:
+        The names, sorted, or in the order of the data set's index; empty if the path holds no splits.
+
+    Raises:
+        FileNotFoundError: there is nothing at the path.
+        ValueError: the folder holds several data sets, each with splits.
+
+    Example:
+        hr.list_splits("chest_xray")  # ["test", "train", "val"]
+    """
+    try:
+        return _core.list_splits(os.fspath(path), format or "")
+    except FileNotFoundError as error:
+        raise os_error(str(error), error.errno, error.filename) from None
 
 
 def list_files(pattern: str | os.PathLike[str]) -> Dataset:

@@ -88,6 +88,8 @@ nb::list format_table() {
     for (const RaisedError& one : info.raises) raises.append(nb::make_tuple(one.error, one.reason));
     row["details"] = details, row["raises"] = raises, row["example"] = info.example;
     row["options"] = options_to_python(info.options);
+    const std::optional<OptionInfo> split = split_option(info);
+    row["split"] = options_to_python(split ? std::span(&*split, 1) : std::span<const OptionInfo>());
     out.append(row);
   }
   return out;
@@ -120,6 +122,17 @@ void bind_formats(nb::module_& m) {
   m.def("open_source", &open, nb::arg("path"), nb::arg("format"), nb::arg("options"),
         nb::arg("progress").none(),
         "Open the data at one path or several; an empty format is detected from the content.");
+  m.def(
+      "list_splits",
+      [](const std::string& path, const std::string& format) {
+        Result<std::vector<std::string>> names = internal_error("");
+        {
+          nb::gil_scoped_release nogil;
+          names = list_splits(*file_store(), path, format);
+        }
+        return unwrap(std::move(names));
+      },
+      nb::arg("path"), nb::arg("format"), "The names that the option `split` takes for this path.");
   m.def(
       "range_source",
       [](int64_t start, int64_t stop, int64_t step) {

@@ -282,6 +282,7 @@ const FormatRegistration registered({
     .recognise = recognise,
     .folders = folders,
     .open = open,
+    .may_hold_splits = true,
 });
 
 }  // namespace

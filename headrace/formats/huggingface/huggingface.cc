@@ -238,6 +238,25 @@ Result<SourceOpening> open(const OpenRequest& request) {
   return out;
 }
 
+Result<SplitsOpening> splits(const OpenRequest& request) {
+  const Probe& path = request.path();
+  if (!path.listing) return invalid("expected a folder, got a file");
+  const bool is_dict = holds(path.listing->files, kDict);
+  if (!is_dict && holds(path.listing->files, kState)) return known_splits({});
+  const std::string file = join_path(path.path, is_dict ? kDict : kInfo);
+  return splits_in(file, [file](const BufferPtr& bytes) -> Result<std::vector<std::string>> {
+    HEADRACE_ASSIGN(const Value about, parse_json(bytes, file));
+    const Value* splits = about.find("splits");
+    std::vector<std::string> out;
+    if (splits && splits->object())
+      for (const auto& [name, split] : *splits->object()) out.push_back(name);
+    if (splits && splits->list())
+      for (const Value& name : *splits->list())
+        if (name.text()) out.push_back(*name.text());
+    return out;
+  });
+}
+
 const FormatRegistration registered({
     .name = "huggingface",
     .doc = "A folder written by Hugging Face datasets' `save_to_disk()`, or the cache of `load_dataset()`.",
@@ -262,6 +281,7 @@ const FormatRegistration registered({
     .example = "hr.read_huggingface(\"my_dataset\", split=\"train\", columns=[\"image\", \"label\"])",
     .recognise = recognise,
     .open = open,
+    .splits = splits,
 });
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/core/stop_flag.h"
+#include "headrace/formats/idx/labels.h"
 #include "headrace/formats/records/whole_walk.h"
 #include "headrace/formats/rows/array_rows.h"
 
@@ -130,6 +131,12 @@ int recognise(const Probe& probe) {
   return header.ok() && array_rows("", *header, 0, probe.info.size).ok() ? 95 : 0;
 }
 
+std::vector<std::pair<std::string, std::string>> files_beside(const std::string& path) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::string& labels : idx_labels_of(path)) out.emplace_back("labels", std::move(labels));
+  return out;
+}
+
 Result<std::vector<std::string>> places(const std::string&, const Value& options) {
   std::vector<std::string> out;
   if (const Value* labels = options.find("labels"); labels && labels->text()) out.push_back(*labels->text());
@@ -137,7 +144,8 @@ Result<std::vector<std::string>> places(const std::string&, const Value& options
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  HEADRACE_TRY(request.text("labels").status());
+  const Value* labels = request.options.find("labels");
+  if (!labels || !labels->boolean() || *labels->boolean()) HEADRACE_TRY(request.text("labels").status());
   std::vector<SourceFile> files;
   std::vector<ArrayWalk> walks;
   const bool has_labels = request.probes.size() > 1;
@@ -155,10 +163,13 @@ Result<SourceOpening> open(const OpenRequest& request) {
 const FormatRegistration registered({
     .name = "idx",
     .doc = "IDX files, the format of MNIST: one sample per slice along the first axis; plain or gzip.",
-    .fields = "`array`; with `labels`, `image` and `label`. Dtypes are those of the file: MNIST has images "
+    .fields = "`array`; with labels, `image` and `label`. Dtypes are those of the file: MNIST has images "
               "uint8 (28, 28) and labels uint8.",
     .path = "The file.",
-    .options = {{"labels", "str | os.PathLike[str] | None", "A file with one label per image."}},
+    .options =
+        {{"labels", "str | os.PathLike[str] | Literal[False] | None",
+          "A file with one label per image. When not given, that of MNIST's images: "
+          "`train-labels-idx1-ubyte` beside `train-images-idx3-ubyte`, if there is one; False for none."}},
     .raises = {{"MemoryError", "a gzip file has more than 2 GiB; it is decompressed and kept in memory."},
                {"CorruptSample",
                 "the size of a file does not match its dimensions, or the number of labels differs."}},
@@ -166,7 +177,21 @@ const FormatRegistration registered({
     .recognise = recognise,
     .places = places,
     .open = open,
+    .may_hold_splits = true,
+    .files_beside = files_beside,
 });
 
 }  // namespace
+
+std::vector<std::string> idx_labels_of(std::string_view images) {
+  const size_t name = images.rfind('/') + 1;
+  const size_t word = images.find("images", name);
+  const size_t rank = images.find("idx3-ubyte", name);
+  if (word == std::string_view::npos || rank == std::string_view::npos || word > rank) return {};
+  std::string out(images);
+  out.replace(rank, 4, "idx1").replace(word, 6, "labels");
+  const bool is_packed = out.ends_with(".gz");
+  return {out, is_packed ? out.substr(0, out.size() - 3) : out + ".gz"};
+}
+
 }  // namespace headrace

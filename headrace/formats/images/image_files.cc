@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/codecs/codec.h"
+#include "headrace/formats/data_notes.h"
 
 namespace headrace {
 namespace {
@@ -97,6 +98,7 @@ class ImageFilesSource final : public Source {
       out.set("classes", Value::List(files_.classes.begin(), files_.classes.end()));
     if (files_.left_out.endings.files() > 0) out.set("left_out", left_out_value(files_.left_out));
     if (!files_.problems.empty()) out.set("problems", problems_value(files_.problems));
+    for (const std::string& note : files_.notes) add_note(out, note);
     return out;
   }
 

@@ -22,6 +22,7 @@ struct ImageFiles {
   std::vector<std::string> classes;  // names of the labels, if they have some
   std::vector<Listing::Problem> problems;
   LeftOut left_out;
+  std::vector<std::string> notes = {};  // of what may not be as the user thinks
 };
 
 // Fields `image` (bytes), with labels `label` (int64), and with the option `key` the name without its ending

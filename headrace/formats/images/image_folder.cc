@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -11,35 +10,20 @@ namespace {
 
 constexpr size_t kShownFolders = 10;  // in a message
 
-// How images are distributed over a folder: used to recognise formats and to warn about splits.
+// How images are distributed over a folder.
 struct Layout {
   size_t at_root = 0, in_folders = 0;
-  // The first of the folders at the root, if these are splits and not classes.
-  std::string_view split;
   bool voc = false;  // folders of PASCAL VOC: those next to JPEGImages are masks, and none of them is a class
 };
 
-bool is_split_name(std::string_view name) {
-  constexpr std::array<std::string_view, 8> names{"train",      "training", "val",     "valid",
-                                                  "validation", "test",     "testing", "dev"};
-  return std::ranges::find(names, lower_case(name)) != names.end();
-}
-
 Layout layout_of(const Listing& listing) {
   Layout out;
-  std::set<std::string_view> splits;
-  bool only_splits = true;
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = listing.files[i];
     if (!names_an_image(name)) continue;
-    const size_t slash = name.find('/');
-    ++(slash == std::string_view::npos ? out.at_root : out.in_folders);
+    ++(name.find('/') == std::string_view::npos ? out.at_root : out.in_folders);
     out.voc = out.voc || name.starts_with("JPEGImages/");
-    if (slash == std::string_view::npos || !only_splits) continue;
-    only_splits = is_split_name(name.substr(0, slash)) && name.find('/', slash + 1) != std::string_view::npos;
-    if (only_splits) splits.insert(name.substr(0, slash));
   }
-  if (only_splits && splits.size() > 1) out.split = *splits.begin();
   return out;
 }
 
@@ -62,6 +46,33 @@ Result<const Listing*> listing_of(const OpenRequest& request) {
   return invalid("expected a folder, got a file");
 }
 
+// Names of folders, at most ten, for messages.
+std::string folder_names(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < std::min(names.size(), kShownFolders); ++i)
+    out += (i == 0 ? "" : ", ") + in_quotes(names[i]);
+  return out + (names.size() > kShownFolders ? ", …" : "");
+}
+
+// Folders at the root in which there is no file at all: classes of which a subset has no images, whose labels
+// must not go to the classes behind them.
+std::vector<std::string> empty_folders(const Listing& listing) {
+  std::set<std::string, std::less<>> out;
+  for (size_t i = 0; i < listing.directories.size(); ++i)
+    if (const std::string_view name = listing.directories[i];
+        !name.empty() && name.find('/') == std::string_view::npos && !is_hidden(name))
+      out.emplace(name);
+  for (size_t i = 0; i < listing.files.size() && !out.empty(); ++i) {
+    const std::string_view name = listing.files[i];
+    if (const auto it = out.find(name.substr(0, name.find('/'))); it != out.end()) out.erase(it);
+  }
+  for (const Listing::Problem& problem : listing.problems) {  // what cannot be read is not empty
+    const std::string_view path = problem.path;
+    if (const auto it = out.find(path.substr(0, path.find('/'))); it != out.end()) out.erase(it);
+  }
+  return {out.begin(), out.end()};
+}
+
 // Labels are indexes into `classes`: folders are numbered in order of appearance first, then renumbered in
 // sorted order.
 void label_by_folder(const Listing& listing, ImageFiles& out) {
@@ -81,6 +92,14 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
     out.names.add(name);
     out.labels.push_back(label);
   }
+  const std::vector<std::string> empty = empty_folders(listing);
+  if (!number.empty())
+    for (const std::string& folder : empty) number.emplace(folder, static_cast<int64_t>(number.size()));
+  if (!number.empty() && !empty.empty())
+    out.notes.push_back(std::to_string(empty.size()) + " of " + std::to_string(number.size()) +
+                        " class folders " + (empty.size() == 1 ? "has" : "have") +
+                        " no images and keep their labels: " + folder_names(empty) +
+                        "; set classes= to choose the classes");
   std::vector<int64_t> sorted(number.size());
   for (const auto& [folder, first_number] : number) {
     sorted[static_cast<size_t>(first_number)] = static_cast<int64_t>(out.classes.size());
@@ -131,13 +150,9 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
 
 // Labels from folders that are not classes would be silently wrong.
 Status check_folders_are_classes(const Layout& layout, const std::string& path) {
-  const std::string named = "', or set format=\"image_folder\" if they are classes";
-  if (layout.voc)
-    return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open '" +
-                   join_path(path, "JPEGImages") + named);
-  if (layout.split.empty()) return {};
-  return invalid("contains splits, not classes; open one of them, such as '" + join_path(path, layout.split) +
-                 named + ", or format=\"images\" for no labels");
+  if (!layout.voc) return {};
+  return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open '" +
+                 join_path(path, "JPEGImages") + "', or set format=\"image_folder\" if they are classes");
 }
 
 Result<SourceOpening> open_folder(const OpenRequest& request) {
@@ -152,6 +167,10 @@ Result<SourceOpening> open_folder(const OpenRequest& request) {
   } else {
     HEADRACE_TRY(label_by_classes(*listing, out));
   }
+  if (request.recognised && out.classes.size() == 1)
+    out.notes.push_back("all images are in the folder " + in_quotes(out.classes[0]) +
+                        ", so that every label is 0; open " + in_quotes(join_path(out.root, out.classes[0])) +
+                        " if that is not a class, or set format=\"image_folder\" to silence this note");
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "image_folder", request));
   return ready(std::move(source));
 }
@@ -185,6 +204,7 @@ const FormatRegistration folder_format({
     .example = "hr.read_image_folder(\"imagenet/train\")",
     .recognise = recognise_folder,
     .open = open_folder,
+    .may_hold_splits = true,
 });
 const FormatRegistration flat_format({
     .name = "images",
@@ -196,6 +216,7 @@ const FormatRegistration flat_format({
     .example = "hr.read_images(\"photos\")",
     .recognise = recognise_flat,
     .open = open_flat,
+    .may_hold_splits = true,
 });
 
 }  // namespace

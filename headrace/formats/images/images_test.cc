@@ -120,8 +120,12 @@ TEST(ImageFolder, SplitsAreNotTakenForClasses) {
   MemoryStore store;
   for (const char* name : {"train/a/1.jpg", "train/b/1.jpg", "val/a/1.jpg"})
     store.add(std::string("d/") + name, "");
-  EXPECT_THAT(failure(open_source(store, "d")),
-              HasSubstr("contains splits, not classes; open one of them, such as 'd/train'"));
+  EXPECT_THAT(
+      failure(open_source(store, "d")),
+      HasSubstr(
+          "contains the splits \"train\", \"val\"; set split= to one of these names, a list of them, or "
+          "\"all\", or open one of them, such as 'd/train'; if they are classes, set "
+          "format=\"image_folder\""));
   EXPECT_EQ((*open_source(store, "d/train"))->size(), 2u);
   EXPECT_EQ((*open_source(store, "d", "image_folder"))->size(), 3u);
 }

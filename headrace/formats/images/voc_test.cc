@@ -255,7 +255,8 @@ TEST(RealFiles, VocDatasetsAreReadWhole) {
   } cases[] = {{"Shenggan__BCCD_Dataset/BCCD", R"(["Platelets","RBC","WBC"])"},
                {"datitran__raccoon_dataset", R"(["raccoon"])"}};
   for (const auto& c : cases) {
-    const auto source = open_source(*file_store(), data + "/annotations/" + c.folder);
+    const auto source = open_source(*file_store(), data + "/annotations/" + c.folder, "",
+                                    *Value::parse(R"({"split":"all"})"));
     ASSERT_TRUE(source.ok()) << voc_failure(source);
     EXPECT_EQ((*source)->describe().find("format")->dump(), "\"voc_xml\"");
     EXPECT_EQ((*source)->metadata().find("classes")->dump(), c.classes);

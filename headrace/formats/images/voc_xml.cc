@@ -278,33 +278,72 @@ Status no_pairs(const std::string& root, const Probe& images, const Probe& xmls,
   return invalid(std::move(text));
 }
 
+// The part of a listed path from "ImageSets/" on; "" if the file is no list of images.
+std::string_view in_image_sets(std::string_view name) {
+  constexpr std::string_view sets = "ImageSets/";
+  const size_t at = name.find(sets);
+  if (at == std::string_view::npos || (at > 0 && name[at - 1] != '/') || !name.ends_with(".txt")) return {};
+  return name.substr(at);
+}
+
+// Names of lists, such as "Main/train", without those of single classes ("cat_train").
+std::set<std::string, std::less<>> split_lists(const Listing& listing) {
+  std::set<std::string, std::less<>> out;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view list = in_image_sets(listing.files[i]);
+    if (list.empty() || voc_stem(list).find('_') != std::string_view::npos) continue;
+    const size_t begin = list.find('/') + 1;
+    out.emplace(list.substr(begin, list.size() - begin - std::string_view(".txt").size()));
+  }
+  return out;
+}
+
 // "train" is ImageSets/Main/train.txt, or that of Segmentation if masks are requested; "Layout/train" is
 // ImageSets/Layout/train.txt.
 Result<std::string> path_of_split(const Probe& root, const std::string& split, bool has_masks) {
-  constexpr std::string_view sets = "ImageSets/";
   const std::string folder = split.find('/') != std::string::npos ? ""
                              : has_masks                          ? "Segmentation/"
                                                                   : "Main/";
-  const std::string wanted = std::string(sets) + folder + split + ".txt";
+  const std::string wanted = "ImageSets/" + folder + split + ".txt";
   std::vector<std::string> found;
-  std::set<std::string, std::less<>> others;
-  for (size_t i = 0; root.listing && i < root.listing->files.size(); ++i) {
-    const std::string_view name = root.listing->files[i];
-    const size_t at = name.find(sets);
-    if (at == std::string_view::npos || (at > 0 && name[at - 1] != '/') || !name.ends_with(".txt")) continue;
-    if (name.substr(at) == wanted) found.emplace_back(name);
-    const std::string_view stem = voc_stem(name);
-    if (stem.find('_') == std::string_view::npos)  // otherwise the list of a class
-      others.emplace(name.substr(at + sets.size(), name.size() - at - sets.size() - 4));
-  }
+  for (size_t i = 0; root.listing && i < root.listing->files.size(); ++i)
+    if (in_image_sets(root.listing->files[i]) == wanted) found.emplace_back(root.listing->files[i]);
   if (found.size() == 1) return join_path(root.path, found[0]);
   if (found.size() > 1)
     return invalid("expected one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) +
                    " and " + in_quotes(found[1]));
   std::string names;
-  for (const std::string& name : others) names += (names.empty() ? "" : ", ") + in_quotes(name);
+  if (root.listing)
+    for (const std::string& name : split_lists(*root.listing))
+      names += (names.empty() ? "" : ", ") + in_quotes(name);
   return invalid("has no split " + in_quotes(split) + " (no " + wanted + ")" +
                  (names.empty() ? "" : "; there are " + names));
+}
+
+// As the option takes them: "train" of Main, "Layout/train".
+std::vector<std::string> split_names_of(const Listing& listing) {
+  constexpr std::string_view main = "Main/";
+  std::vector<std::string> out;
+  for (const std::string& name : split_lists(listing))
+    out.push_back(name.starts_with(main) ? name.substr(main.size()) : name);
+  return out;
+}
+
+Result<SplitsOpening> splits(const OpenRequest& request) {
+  return known_splits(request.path().listing ? split_names_of(*request.path().listing)
+                                             : std::vector<std::string>());
+}
+
+// What a user would not want who has not named the format: all splits as one.
+Status check_one_split(const OpenRequest& request, bool has_masks) {
+  std::string names;
+  size_t count = 0;
+  for (const std::string& name : split_names_of(*request.path().listing))
+    if (has_masks || name.find('/') == std::string::npos)
+      names += (count++ == 0 ? "" : ", ") + Value(name).dump();
+  if (count < 2) return {};
+  return invalid("contains the splits " + names +
+                 "; set split= to one of these names, or to \"all\" for all images");
 }
 
 // Stores the pairs, and their masks if these are requested.
@@ -339,7 +378,10 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   HEADRACE_ASSIGN(files->truncated, request.flag("truncated", false));
   HEADRACE_ASSIGN(files->pose, request.flag("pose", false));
   HEADRACE_ASSIGN(files->has_masks, request.flag("masks", false));
-  HEADRACE_ASSIGN(const std::string split, request.text("split"));
+  HEADRACE_ASSIGN(std::string split, request.text("split"));
+  if (request.recognised && split.empty() && request.path().listing)
+    HEADRACE_TRY(check_one_split(request, files->has_masks));
+  if (split == "all") split.clear();
   if (files->first != 0 && files->first != 1)
     return invalid("first: expected 0 or 1, got " + std::to_string(files->first));
   if (!split.empty()) {
@@ -380,7 +422,8 @@ const FormatRegistration registered_voc_xml({
                 {"split", "str | None",
                  "\"train\" for the images in ImageSets/Main/train.txt, or with masks in "
                  "ImageSets/Segmentation/train.txt; \"Layout/train\" for another list. Lines that end in -1 "
-                 "are ignored. All images when not given."},
+                 "are ignored. \"all\", or not given, for all images; `hr.read` without a "
+                 "format refuses data with several lists unless it is given."},
                 {"masks", "bool",
                  "Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and "
                  "SegmentationObject (bytes), for `ops.decode_image(s.class_mask, color=\"index\")`. Images "
@@ -391,6 +434,9 @@ const FormatRegistration registered_voc_xml({
     .recognise = recognise_voc,
     .places = places,
     .open = open_voc,
+    .may_hold_splits = true,
+    .splits = splits,
+    .takes_all_splits = true,
 });
 
 }  // namespace

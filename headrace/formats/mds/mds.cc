@@ -7,6 +7,7 @@
 #include "headrace/formats/mds/verify.h"
 #include "headrace/formats/records/framed_files.h"
 #include "headrace/formats/records/offset_table.h"
+#include "headrace/formats/split_names.h"
 
 namespace headrace {
 namespace {
@@ -197,6 +198,24 @@ int recognise(const Probe& probe) {
   return text.starts_with('{') && has("\"shards\"") && has("\"column_encodings\"") && has("\"mds\"") ? 95 : 0;
 }
 
+// The folder of that name, or the only one that is named after a split of that kind: "train.mds" for "train".
+std::string folder_of_split(const std::string& split, const std::set<std::string>& folders) {
+  const std::string exact = split.empty() || split.ends_with('/') ? split : split + "/";
+  const auto kind = split_kind(split);
+  if (!kind || folders.contains(exact)) return exact;
+  std::string found;
+  for (const std::string& folder : folders) {
+    std::optional<SplitName> name;
+    for (size_t at = 0, slash = 0; !name && (slash = folder.find('/', at)) != std::string::npos;
+         at = slash + 1)
+      name = split_name(std::string_view(folder).substr(at, slash - at), true);
+    if (!name || name->kind != *kind) continue;
+    if (!found.empty()) return exact;
+    found = folder;
+  }
+  return found.empty() ? exact : found;
+}
+
 // index.json in the folder, in that of a split, or named.
 Result<std::string> index_path(const Probe& path, const GivenOptions& options) {
   HEADRACE_ASSIGN(const std::string split, options.text("split"));
@@ -205,15 +224,16 @@ Result<std::string> index_path(const Probe& path, const GivenOptions& options) {
     return path.path;
   }
   const std::string folder = path.path + (path.path.ends_with('/') ? "" : "/");
-  const std::string inside = split.empty() || split.ends_with('/') ? split : split + "/";
   const std::set<std::string> folders =
       path.listing ? indexed_folders(*path.listing) : std::set<std::string>();
+  const std::string inside = folder_of_split(split, folders);
   if (folders.empty() || folders.contains(inside)) return folder + inside + std::string(mds::kMdsIndex);
   std::string names;
   for (const std::string& name : folders)
     names += (names.empty() ? "" : ", ") + (name.empty() ? std::string("the folder itself")
                                                          : Value(name.substr(0, name.size() - 1)).dump());
-  return invalid(split.empty() ? "expected one split; choose it with split=: " + names
+  return invalid(split.empty() ? "contains the splits " + names +
+                                     "; set split= to one of these names, a list of them, or \"all\""
                                : "there is no split " + in_quotes(split) + ", only " + names);
 }
 
@@ -222,6 +242,14 @@ Result<std::vector<ListedFile>> listed(const std::string& text) {
   std::vector<ListedFile> out;
   for (const MdsShard& shard : index.shards) out.push_back({shard.plain.name, shard.packed.name});
   return out;
+}
+
+Result<SplitsOpening> splits(const OpenRequest& request) {
+  std::vector<std::string> out;
+  if (request.path().listing)
+    for (const std::string& folder : indexed_folders(*request.path().listing))
+      if (!folder.empty()) out.push_back(folder.substr(0, folder.size() - 1));
+  return known_splits(std::move(out));
 }
 
 const FormatRegistration registered({
@@ -248,6 +276,7 @@ const FormatRegistration registered({
     .example = "hr.read_mds(\"c4\", split=\"train\")",
     .recognise = recognise,
     .open = open,
+    .splits = splits,
     .list = index_path,
     .listed = listed,
 });

@@ -232,7 +232,7 @@ TEST(Mds, SplitsAreNamed) {
   Value split;
   split.set("split", "val");
   EXPECT_EQ(failure(store, "out", split), "read");
-  EXPECT_THAT(failure(store, "out"), HasSubstr("choose it with split=: \"train\", \"val\""));
+  EXPECT_THAT(failure(store, "out"), HasSubstr("contains the splits \"train\", \"val\"; set split="));
   split.set("split", "test");
   EXPECT_THAT(failure(store, "out", split), HasSubstr("there is no split 'test', only \"train\", \"val\""));
 }

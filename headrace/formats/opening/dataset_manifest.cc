@@ -304,7 +304,7 @@ bool keeps_number(std::string_view option) {
 }  // namespace
 
 DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const Probe& looked,
-                                 const std::vector<std::string>& given)
+                                 const std::vector<std::string>& given, bool is_chosen)
     : format_(format), num_files_(looked.files.size()) {
   ManifestFiles manifest_files(store, format);
   const std::string place = without_slashes(looked.path);
@@ -317,7 +317,7 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
   const IsAsked is_asked = asked(given, paths);
   for (const std::string& path : {path_in(place, kManifestName), own_manifest_of(place)})
     if (std::string why = manifest_files.ignored(path); !why.empty()) notes_.push_back(std::move(why));
-  if (given.size() == 1 && !is_pattern(given[0])) several_ = several_sets(paths);
+  if (given.size() == 1 && !is_chosen && !is_pattern(given[0])) several_ = several_sets(paths);
   if (all.empty()) {
     numbered_ = missing_shards(paths, is_asked);
     empty_ = empty_files(looked.files);

@@ -15,9 +15,10 @@ namespace headrace {
 
 class DatasetManifest {
  public:
-  // Looks at a few files next to the data. `looked` is what the paths and patterns in `given` resolve to.
+  // Looks at a few files next to the data. `looked` is what the paths and patterns in `given` resolve to;
+  // `is_chosen`: only the splits that the user wants.
   DatasetManifest(Store& store, const FormatInfo& format, const Probe& looked,
-                  const std::vector<std::string>& given);
+                  const std::vector<std::string>& given, bool is_chosen = false);
 
   // The given options, completed from read_with.
   Value options(const Value& given) const;

@@ -5,294 +5,54 @@
 
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
-#include "headrace/core/text/utf8.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/dataset/unfinished.h"
-#include "headrace/formats/endings.h"
+#include "headrace/formats/images/image_files.h"
 #include "headrace/formats/index/record_indexes.h"
 #include "headrace/formats/opening/archive_folder.h"
 #include "headrace/formats/opening/dataset_manifest.h"
 #include "headrace/formats/opening/other_files.h"
-#include "headrace/formats/opening/patterns.h"
-#include "headrace/formats/opening/remembered_listing.h"
+#include "headrace/formats/opening/probing.h"
 #include "headrace/formats/opening/shard_list.h"
-#include "headrace/formats/opening/shards.h"
-#include "headrace/formats/shard_names.h"
-#include "headrace/formats/writer.h"
+#include "headrace/formats/splits/constant_fields.h"
+#include "headrace/formats/splits/hive.h"
+#include "headrace/formats/splits/joined_source.h"
+#include "headrace/formats/splits/splits.h"
+#include "headrace/formats/with_metadata.h"
 
 namespace headrace {
 namespace {
 
-std::string format_names(bool (*wanted)(const FormatInfo&)) {
-  std::string out;
-  for (const auto& [name, info] : formats())
-    if (wanted(info)) out += (out.empty() ? "" : ", ") + name;
-  return out.empty() ? "none" : out;
-}
+constexpr std::string_view kSplit = "split";
 
-std::string known_formats() {
-  return format_names([](const FormatInfo& info) { return info.open != nullptr; });
-}
-
-// What a user gave: one path or several, each of which may be a pattern.
-struct PathArgument {
-  std::vector<std::string> paths;
-  bool is_list = false;
-
-  std::string text() const {  // for messages
-    if (!is_list) return in_quotes(paths[0]);
-    constexpr size_t kShown = 3;
-    std::string out = "[";
-    for (size_t i = 0; i < std::min(paths.size(), kShown); ++i)
-      out += (i == 0 ? "" : ", ") + in_quotes(paths[i]);
-    return out + (paths.size() > kShown ? ", …]" : "]");
-  }
-  Value value() const { return is_list ? Value(Value::List(paths.begin(), paths.end())) : Value(paths[0]); }
-};
-
-// Of the first file that is not empty: parallel writers may leave empty shards.
-Status read_head(Store& store, Probe& out) {
-  const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
-  const auto first = std::find_if(out.files.begin(), out.files.end(), has_bytes);
-  const SourceFile& looked_at = first == out.files.end() ? out.files[0] : *first;
-  out.info.size = looked_at.size, out.info.mtime_ns = looked_at.mtime_ns;
-  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
-  HEADRACE_ASSIGN(const uint64_t size, file->size());
-  HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
-  return {};
-}
-
-Result<Probe> probe(Store& store, const std::string& path) {
-  Probe out;
-  out.path = path;
-  HEADRACE_ASSIGN(out.info, store.info(path));
-  if (out.info.is_directory) {
-    HEADRACE_ASSIGN(out.listing, remembered_listing(store, path));
-    return out;
-  }
-  out.files.push_back({path, out.info.size, out.info.mtime_ns});
-  HEADRACE_TRY(read_head(store, out));
-  if (!looks_like_archive(out)) return out;
-  // A truncated archive has none, and neither has a file that only starts like one.
-  auto listing = store.list(path);
-  if (listing.ok())
-    out.inside = std::make_shared<const Listing>(*std::move(listing));
-  else
-    out.not_inside = listing.status();
-  return out;
-}
-
-std::vector<std::string> paths_of(const std::string& folder, const std::vector<std::string>& names) {
-  std::vector<std::string> out;
-  for (const std::string& name : names) out.push_back(folder + (folder.ends_with('/') ? "" : "/") + name);
-  return out;
-}
-
-// `names`: files, and folders, each of which is replaced by the shards in it.
-Status add_files(Store& store, const std::vector<std::string>& names, Probe& out) {
-  for (const std::string& name : names) {
-    HEADRACE_ASSIGN(const FileInfo info, store.info(name));
-    if (info.is_directory) {
-      HEADRACE_ASSIGN(const auto listing, remembered_listing(store, name));
-      auto shards = shards_of(*listing);
-      if (!shards.ok()) return shards.status().before(in_quotes(name) + ": ");
-      HEADRACE_TRY(add_files(store, paths_of(name, shards->names), out));
-      continue;
-    }
-    if (out.files.empty()) out.info = info;
-    out.files.push_back({name, info.size, info.mtime_ns});
-  }
-  return {};
-}
-
-// Several files as one.
-Result<Probe> probe_files(Store& store, std::string path, const std::vector<std::string>& names) {
-  Probe out;
-  out.path = std::move(path);
-  HEADRACE_TRY(add_files(store, names, out));
-  HEADRACE_TRY(read_head(store, out));
-  return out;
-}
-
-// Several archives, each read as a folder; nothing if one of them is not an archive.
-Result<std::optional<Probe>> probe_archives(Store& store, const Probe& several) {
-  std::vector<std::string> shards;
-  for (const SourceFile& file : several.files) {
-    HEADRACE_ASSIGN(const Probe one, probe(store, file.path));
-    if (!one.inside) return std::optional<Probe>();
-    HEADRACE_ASSIGN(const Probe folder, archive_as_folder(store, one));
-    HEADRACE_ASSIGN(const Shards inside, shards_of(*folder.listing));
-    for (std::string& path : paths_of(folder.path, inside.names)) shards.push_back(std::move(path));
-  }
-  HEADRACE_ASSIGN(Probe out, probe_files(store, several.path, shards));
-  return std::optional(std::move(out));
-}
-
-Result<Probe> probe_shards(Store& store, const Probe& folder) {
-  HEADRACE_ASSIGN(const Shards shards, shards_of(*folder.listing));
-  HEADRACE_ASSIGN(Probe out, probe_files(store, folder.path, paths_of(folder.path, shards.names)));
-  out.left_out = shards.left_out;
-  return out;
-}
-
-Result<Probe> probe(Store& store, const PathArgument& given) {
-  std::vector<std::string> names;
-  std::set<std::string> seen;
-  for (const std::string& path : given.paths) {
-    HEADRACE_ASSIGN(const std::vector<std::string> some, expand(store, path));
-    for (const std::string& name : some) {
-      HEADRACE_ASSIGN(const auto listed, listed_shards(store, name));
-      for (const std::string& one : listed ? *listed : std::vector{name})
-        if (seen.insert(one).second) names.push_back(one);
-    }
-  }
-  if (names.empty()) return invalid("expected at least one path, got none");
-  if (names.size() == 1) return probe(store, names[0]);
-  return probe_files(store, given.text(), names);
-}
-
-// What was found, for the message that no format recognised it.
-std::string seen(const Probe& probe) {
-  if (probe.listing) {
-    const Names& files = probe.listing->files;
-    std::string out = "a folder of " + std::to_string(files.size()) + " files";
-    for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i)
-      out += (i == 0 ? ": " : ", ") + in_quotes(files[i]) + (i == 2 && files.size() > 3 ? ", …" : "");
-    Endings endings;
-    for (size_t i = 0; i < files.size(); ++i) endings.add(files[i]);
-    return files.empty() ? out : out + "; extensions " + endings_text(endings.value());
-  }
-  std::string out = probe.files.size() > 1
-                        ? std::to_string(probe.files.size()) + " files, the first of them " +
-                              in_quotes(probe.files[0].path) + ", one"
-                        : "a file";
-  out += " of " + std::to_string(probe.info.size) + " bytes";
-  constexpr std::string_view digits = "0123456789abcdef";
-  const std::string_view head = probe.text().substr(0, 8);
-  if (!head.empty()) out += " that begins with";
-  for (const char c : head) {
-    out += ' ';
-    out += digits[static_cast<uint8_t>(c) >> 4];
-    out += digits[static_cast<uint8_t>(c) & 15];
-  }
-  if (begins_as_utf16(head)) out += ", which looks like UTF-16; convert it with iconv -f UTF-16 -t UTF-8";
-  return out;
-}
-
-// The format whose writer uses this ending, or whose name is the ending.
-const FormatInfo* format_of_ending(const std::string& path) {
-  const std::string ending = shard_kind(path);
-  if (ending.empty()) return nullptr;
-  for (const auto& [name, writer] : writers()) {
-    const auto is_it = [&](const auto& other) { return other.first == ending; };
-    if (writer.ending == ending || std::ranges::any_of(writer.other_endings, is_it)) return find_format(name);
-  }
-  return find_format(ending.substr(1));
-}
-
-// If no samples were written, a file may be empty or contain only zeros, so that only its ending tells the
-// format.
-const FormatInfo* known_by_ending(const Probe& probe) {
-  const auto is_zero = [](char c) { return c == 0; };
-  const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);
-  if (probe.files.empty() || !probe.head || !is_blank) return nullptr;
-  return format_of_ending(probe.files[0].path);
-}
-
-// The format with the highest score; null if none recognises it. Formats of one file are not asked about
-// several.
-const FormatInfo* surest(const Probe& probe) {
-  const FormatInfo* best = nullptr;
-  int score = 0;
-  const bool needs_files = probe.files.size() > 1 || !probe.left_out.is_null();
-  for (const auto& [name, info] : formats()) {
-    if (!info.recognise || (needs_files && !info.takes_files)) continue;
-    if (const int s = info.recognise(probe); s > score) best = &info, score = s;
-  }
-  return best ? best : known_by_ending(probe);
-}
-
-Status not_recognised(const Probe& probe) {
-  if (!probe.not_inside.ok()) return Status(probe.not_inside).before("read: ");
-  const FormatInfo* likely = probe.listing ? nullptr : format_of_ending(probe.path);
-  const std::string hint = likely
-                               ? "; its extension is that of " + std::string(likely->name) + ": format=\"" +
-                                     std::string(likely->name) + "\" reports what is wrong with it"
-                               : "";
-  return invalid("read: expected data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
-                 hint + "; set format= to one of " + known_formats());
-}
-
-// The format that recognises the path. A folder that none recognises is tried as a set of shards, an archive
-// as a folder.
-Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
-  if (const FormatInfo* known = surest(looked)) return known;
-  if (looked.inside) {
-    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
-    return recognise(store, looked);
-  }
-  if (looked.files.size() > 1 && looks_like_archive(looked)) {
-    auto archives = probe_archives(store, looked);
-    if (!archives.ok() || !*archives) return not_recognised(looked);
-    looked = **std::move(archives);
-    if (const FormatInfo* known = surest(looked)) return known;
-  }
-  if (!looked.listing) return not_recognised(looked);
-  auto shards = probe_shards(store, looked);
-  if (!shards.ok()) return not_recognised(looked);
-  const FormatInfo* known = surest(*shards);
-  if (!known && looks_like_archive(*shards)) {
-    auto archives = probe_archives(store, *shards);
-    if (!archives.ok() || !*archives) return not_recognised(looked);
-    shards = **std::move(archives);
-    known = surest(*shards);
-  }
-  if (!known || !known->takes_files) return not_recognised(looked);
-  looked = *std::move(shards);
-  return known;
-}
-
-// The same for a format chosen by the user.
-Status fit(const FormatInfo& info, Store& store, Probe& looked) {
-  const bool is_known = info.recognise && info.recognise(looked) > 0;
-  if (looked.inside && !is_known) {
-    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
-  } else if (looked.files.size() > 1 && info.takes_files && !is_known && looks_like_archive(looked)) {
-    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
-    if (archives) looked = *std::move(archives);
-  }
-  if (!info.takes_files) {
-    if (looked.files.size() < 2) return {};
-    return invalid("reads a single path, got " + std::to_string(looked.files.size()) +
-                   " files; formats that read several files: " +
-                   format_names([](const FormatInfo& other) { return other.takes_files; }));
-  }
-  if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
-  HEADRACE_ASSIGN(looked, probe_shards(store, looked));
-  if (looks_like_archive(looked) && !(info.recognise && info.recognise(looked) > 0)) {
-    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
-    if (archives) looked = *std::move(archives);
-  }
-  return {};
-}
-
-void look_beside(const FormatInfo& info, Store& store, Probe& looked) {
-  if (!info.beside) return;
-  for (SourceFile& file : looked.files)
-    for (std::string& path : info.beside(file.path)) {
-      const auto found = store.info(path);
-      file.beside.push_back(found.ok() && !found->is_directory ? std::move(path) : std::string());
-    }
+bool has_option(const FormatInfo& info, std::string_view name) {
+  return std::ranges::any_of(info.options, [&](const OptionInfo& option) { return option.name == name; });
 }
 
 Status check_options(const FormatInfo& info, const Value& options) {
   if (options.is_null()) return {};
   if (!options.object()) return invalid("options: expected an object, got " + options.dump());
   for (const auto& [key, value] : *options.object()) {
-    const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
-    if (std::any_of(info.options.begin(), info.options.end(), named)) continue;
-    return invalid(no_option(key, info.options));
+    if (has_option(info, key)) continue;
+    if (key == kSplit)
+      return invalid(
+          "split= chooses among files and folders in a folder; got a file, a list or a pattern, "
+          "which already say what is read");
+    std::vector<OptionInfo> all = info.options;
+    if (auto split = split_option(info)) all.push_back(*std::move(split));
+    return invalid(no_option(key, all));
   }
   return {};
+}
+
+// Options that are files and were not given, such as the labels beside MNIST's images.
+void take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
+  if (!info.files_beside || request.path().files.size() != 1) return;
+  for (auto& [option, path] : info.files_beside(request.path().path)) {
+    if (request.options.find(option)) continue;
+    if (const auto found = store.info(path); found.ok() && !found->is_directory)
+      request.options.set(option, std::move(path));
+  }
 }
 
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
@@ -362,35 +122,307 @@ Status named(Status status, const FormatInfo& info, const PathArgument& given) {
   return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
 }
 
-Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::string_view format,
-                             const Value& options, const IndexingOptions& indexing) {
-  const FormatInfo* info = nullptr;
-  if (!format.empty()) {
-    info = find_format(format);
-    if (!info) return invalid("read: " + no_format(format));
-    if (!info->open) return invalid("read: " + info->name + " is generated, not read from a path");
-  }
-  for (const std::string& path : given.paths)
-    if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
-  auto looked = probe(store, given);
-  if (!looked.ok()) return looked.status().before("read: ");
+// What is to be opened, and how a plan describes it.
+struct Wanted {
+  PathArgument given;
+  std::string_view format = {};
+  Value options = {};
+  bool is_described = false;    // a plan's: its options are complete
+  Value path = {}, split = {};  // if `given` is a split of a folder: that folder, and what the user asked for
+};
+
+Result<SourcePtr> open_given(Store& store, const Wanted& wanted, const IndexingOptions& indexing);
+
+Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const FormatInfo* info, Probe looked,
+                                 const IndexingOptions& indexing) {
   OpenRequest request;
-  request.options = options;
+  request.options = wanted.options;
   request.recognised = !info;
-  request.given = given.value();
+  request.given = wanted.path.is_null() ? wanted.given.value() : wanted.path;
+  request.split = wanted.split;
   if (info) {
-    if (Status status = fit(*info, store, *looked); !status.ok())
-      return named(std::move(status), *info, given);
+    if (Status status = fit(*info, store, looked); !status.ok())
+      return named(std::move(status), *info, wanted.given);
   } else {
-    HEADRACE_ASSIGN(info, recognise(store, *looked));
+    HEADRACE_ASSIGN(info, recognise(store, looked));
   }
-  look_beside(*info, store, *looked);
-  const std::string hint = format.empty() ? "" : instead(*info, *looked);
-  const DatasetManifest manifests(store, *info, *looked, given.paths);
-  request.probes.push_back(*std::move(looked));
+  look_beside(*info, store, looked);
+  const std::string hint = request.recognised ? "" : instead(*info, looked);
+  const DatasetManifest manifests(store, *info, looked, wanted.given.paths, !wanted.split.is_null());
+  request.probes.push_back(std::move(looked));
+  if (!wanted.is_described) take_files_beside(*info, store, request);
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
-  if (!source.ok()) return named(source.status(), *info, given).after(hint);
+  if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
   return source;
+}
+
+// With a split for each folder: several as one would be looked at as folders of shards.
+std::vector<Split> one_by_one(const std::vector<Split>& splits) {
+  std::vector<Split> out;
+  for (const Split& split : splits)
+    for (const std::string& path : split.are_folders ? split.paths : std::vector<std::string>(1)) {
+      out.push_back(split);
+      if (split.are_folders) out.back().paths = {path};
+    }
+  return out;
+}
+
+// Splits of which each is a folder, or has options of its own: opened one by one and joined.
+Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& folder,
+                              const std::vector<Split>& splits, const IndexingOptions& indexing) {
+  std::vector<PartOfJoined> parts;
+  for (const Split& split : one_by_one(splits)) {
+    Wanted part = wanted;
+    part.given = {paths_of(folder.path, split.paths), split.paths.size() > 1};
+    part.path = wanted.given.value();
+    if (part.format.empty()) part.format = split.format;
+    for (const auto& [option, value] : split.options) {
+      const bool is_path = std::ranges::find(split.option_paths, option) != split.option_paths.end();
+      if (!part.options.find(option))
+        part.options.set(option, is_path ? Value(paths_of(folder.path, {*value.text()})[0]) : value);
+    }
+    HEADRACE_ASSIGN(SourcePtr source, open_given(store, part, indexing));
+    parts.push_back({"split " + Value(split.name).dump(), std::move(source)});
+  }
+  Value description = parts[0].source->describe();
+  auto joined = joined_source(std::move(parts), std::move(description));
+  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  return joined;
+}
+
+// The folder that a path is, as the formats see it: also an archive that is none of their files.
+Result<std::optional<Probe>> folder_of(Store& store, const Probe& looked, const FormatInfo* info) {
+  if (looked.listing) return std::optional(looked);
+  if (!looked.inside || (info ? info->recognise && info->recognise(looked) > 0 : surest(looked) != nullptr))
+    return std::optional<Probe>();
+  HEADRACE_ASSIGN(Probe out, archive_as_folder(store, looked));
+  return std::optional(std::move(out));
+}
+
+// The format that a folder, or what it holds, is to be read in: the user's, or the one that recognises it.
+// Where a format recognises the folder as a data set of its own, as Zarr does, names in it mean nothing.
+bool may_hold_splits(const FormatInfo* info, const Probe& folder) {
+  const int score = info && info->recognise ? info->recognise(folder) : 0;
+  return score == 0 || (info->may_hold_splits && score < 90);
+}
+
+// That splits are read as one must be the user's wish. `note`: what makes it doubtful that they are splits.
+Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo* info, const Probe& folder,
+                    std::string& note) {
+  const bool is_named = !wanted.format.empty();
+  if (is_named && info->recognise && info->recognise(folder) > 0)
+    return {};  // the user says that the folders are classes, or mean nothing
+  const std::string at = wanted.given.text();
+  if (splits.are_certain && splits.all.empty())
+    return choose_splits(splits, Value("all")).status().before("read: " + at + " ");
+  if (splits.are_certain)
+    return invalid(
+        "read: " + at + " contains the splits " + split_names_text(splits) +
+        "; set split= to one of these names, a list of them, or \"all\", or open one of them, such as " +
+        in_quotes(paths_of(folder.path, splits.all[0].paths)[0]) +
+        (info && info->may_hold_splits && splits.all[0].are_folders
+             ? "; if they are classes, set format=\"image_folder\""
+             : ""));
+  const std::string silence = " to silence this note";
+  if (splits.are_likely && splits.all.size() > 1)
+    note = at + " contains " + split_names_text(splits) +
+           (splits.beside.empty() ? "" : " beside " + in_quotes(splits.beside)) +
+           ", and all are read as one data set; set split= to a name to read one of them, or to \"all\"" +
+           silence;
+  else if (!splits.all.empty() && info && info->name == "image_folder" && !splits.beside.empty() &&
+           splits.all[0].are_folders)
+    note = at + ": the folder " + in_quotes(splits.all[0].paths[0]) +
+           " is read as a class; set split=" + Value(splits.all[0].name).dump() +
+           " to read what is in it, or format=\"image_folder\"" + silence;
+  return {};
+}
+
+Value without_split(const Value& options) {
+  Value out{Value::Object()};
+  for (const auto& [key, value] : *options.object())
+    if (key != kSplit) out.set(key, value);
+  return out;
+}
+
+// The splits that the user chose.
+Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* named, const Probe& folder,
+                              const Splits& splits, const IndexingOptions& indexing) {
+  wanted.split = *wanted.options.find(kSplit);
+  wanted.options = without_split(wanted.options);
+  if (wanted.path.is_null()) wanted.path = wanted.given.value();
+  auto chosen = choose_splits(splits, wanted.split);
+  if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
+  const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
+  if (are_all && !splits.are_certain)  // what lies beside them is part of it
+    return open_looked_at(store, wanted, named, folder, indexing);
+  const auto is_list = [](const Split& split) { return split.format.empty() && !split.are_folders; };
+  if (!std::ranges::all_of(*chosen, is_list)) return open_splits(store, wanted, folder, *chosen, indexing);
+  std::vector<std::string> names;
+  for (const Split& split : *chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
+  if (are_all) std::ranges::sort(names);
+  const std::vector<std::string> paths = paths_of(folder.path, names);
+  auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
+  if (!files.ok()) return files.status().before("read: ");
+  return open_looked_at(store, wanted, named, *std::move(files), indexing);
+}
+
+// A path, its folder if it is one that may hold splits, and these.
+struct Looked {
+  Probe path;
+  const FormatInfo* named = nullptr;
+  std::optional<Probe> folder = std::nullopt;
+  const FormatInfo* format = nullptr;  // of the folder: named, recognised, or null
+  Splits splits = {};
+};
+
+Result<Looked> look(Store& store, const Wanted& wanted) {
+  Looked out;
+  if (!wanted.format.empty()) {
+    out.named = find_format(wanted.format);
+    if (!out.named) return invalid("read: " + no_format(wanted.format));
+    if (!out.named->open) return invalid("read: " + out.named->name + " is generated, not read from a path");
+  }
+  for (const std::string& path : wanted.given.paths)
+    if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
+  auto looked = probe(store, wanted.given);
+  if (!looked.ok()) return looked.status().before("read: ");
+  out.path = *std::move(looked);
+  const bool chooses = out.named && has_option(*out.named, kSplit);
+  if (wanted.given.is_list || chooses) return out;
+  HEADRACE_ASSIGN(out.folder, folder_of(store, out.path, out.named));
+  if (!out.folder) return out;
+  out.format = out.named ? out.named : surest(*out.folder);
+  if (may_hold_splits(out.format, *out.folder))
+    out.splits = find_splits(*out.folder->listing);
+  else
+    out.folder.reset();
+  return out;
+}
+
+Result<std::vector<std::string>> splits_of_format(const FormatInfo& info, Probe looked, Store& store) {
+  OpenRequest request;
+  request.probes.push_back(std::move(looked));
+  HEADRACE_ASSIGN(const SplitsOpening opening, info.splits(request));
+  return drive(*opening.steps, opening.files, store);
+}
+
+// Several splits of a format that opens one at a time; nothing if the user wants one, or the format takes
+// them all.
+Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Wanted& wanted,
+                                                        const Looked& looked,
+                                                        const IndexingOptions& indexing) {
+  const Value* choice = wanted.options.find(kSplit);
+  if (!choice || !looked.splits.all.empty()) return std::optional<SourcePtr>();
+  const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
+  const bool are_all = choice->text() && *choice->text() == "all";
+  if (!info || !info->splits || (!choice->list() && (!are_all || info->takes_all_splits)))
+    return std::optional<SourcePtr>();
+  std::vector<std::string> names;
+  if (are_all) {
+    HEADRACE_ASSIGN(names, splits_of_format(*info, looked.path, store));
+  } else {
+    HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
+  }
+  if (names.empty()) return invalid("split: expected at least one name, got " + choice->dump());
+  std::vector<PartOfJoined> parts;
+  for (const std::string& name : names) {
+    Wanted part = wanted;
+    part.options.set(std::string(kSplit), name);
+    HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, part, looked.named, looked.path, indexing));
+    parts.push_back({"split " + Value(name).dump(), std::move(source)});
+  }
+  Value description = parts[0].source->describe();
+  description.set(std::string(kSplit), *choice);
+  HEADRACE_ASSIGN(SourcePtr joined, joined_source(std::move(parts), std::move(description)));
+  return std::optional(std::move(joined));
+}
+
+Wanted without_choice(Wanted wanted) {
+  wanted.options = without_split(wanted.options);
+  return wanted;
+}
+
+// Without the columns that are partitions, which no file has; `left`: those of the partitions that are
+// wanted.
+Result<Value> options_of_files(const Value& options, std::vector<ConstantField>& left) {
+  const Value* columns = options.find("columns");
+  if (!columns || !columns->list()) return options;
+  const auto is_wanted = [&](const ConstantField& field) {
+    return std::ranges::find(*columns->list(), Value(field.name)) != columns->list()->end();
+  };
+  Value::List of_files;
+  for (const Value& column : *columns->list())
+    if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
+      of_files.push_back(column);
+  if (of_files.empty())
+    return invalid("columns: expected at least one column of the files, got " + columns->dump());
+  std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
+  Value out = options;
+  out.set("columns", std::move(of_files));
+  return out;
+}
+
+Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
+                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
+  std::vector<PartOfJoined> parts;
+  std::vector<std::string> names;
+  for (HivePartition& partition : partitions) {
+    Wanted part = wanted;
+    part.given = {paths_of(folder.path, partition.files), true};
+    part.path = wanted.given.value();
+    HEADRACE_ASSIGN(part.options, options_of_files(wanted.options, partition.values));
+    HEADRACE_ASSIGN(SourcePtr source, open_given(store, part, indexing));
+    names.clear();
+    for (const ConstantField& field : partition.values) {
+      if (source->schema().find(field.name) >= 0)
+        return invalid("read: " + in_quotes(part.given.paths[0]) + ": " + in_quotes(field.name) +
+                       " is both a column of the file and a folder; pass the files as a list or a pattern to "
+                       "read the column");
+      names.push_back(field.name);
+    }
+    parts.push_back({in_quotes(parent_of(part.given.paths[0])),
+                     with_constant_fields(std::move(source), std::move(partition.values))});
+  }
+  Value description = parts[0].source->describe(), metadata = parts[0].source->metadata();
+  if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
+  metadata.set("partitions", Value::List(names.begin(), names.end()));
+  uint64_t files = 0;
+  for (const PartOfJoined& part : parts) files += part.source->num_files();
+  if (metadata.find("files")) metadata.set("files", files);
+  auto joined = joined_source(std::move(parts), std::move(description));
+  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  return with_metadata(*std::move(joined), std::move(metadata));
+}
+
+Result<SourcePtr> open_given(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
+  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null())
+    return open_given(store, without_choice(wanted), indexing);
+  HEADRACE_ASSIGN(Looked looked, look(store, wanted));
+  HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
+  if (several) return *std::move(several);
+  if (!looked.folder) return open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing);
+  const Value* choice = wanted.options.find(kSplit);
+  const bool are_none = looked.splits.all.empty() && looked.splits.data_sets.empty();
+  if (choice) {
+    if (!are_none) return open_chosen(store, wanted, looked.named, *looked.folder, looked.splits, indexing);
+    if (!looked.format || !has_option(*looked.format, kSplit))
+      return invalid("read: " + wanted.given.text() +
+                     " has no splits: no files or folders in it are named train, val, test or alike");
+  }
+  std::string note;
+  HEADRACE_TRY(check_joined(looked.splits, wanted, looked.format, *looked.folder, note));
+  if (!looked.format || looked.format->takes_files) {
+    auto partitions = hive_partitions(*looked.folder->listing);
+    if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
+    if (!partitions->empty())
+      return open_partitions(store, wanted, *looked.folder, *std::move(partitions), indexing);
+  }
+  HEADRACE_ASSIGN(SourcePtr source,
+                  open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
+  if (note.empty()) return source;
+  Value metadata = source->metadata();
+  add_note(metadata, std::move(note));
+  return with_metadata(std::move(source), std::move(metadata));
 }
 
 }  // namespace
@@ -404,13 +436,29 @@ std::string no_format(std::string_view wrong) {
 
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
-  return open_given(store, {{path}, false}, format, options, indexing);
+  return open_given(store, {{{path}, false}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
   if (paths.empty()) return invalid("read: expected at least one path, got an empty list");
-  return open_given(store, {paths, true}, format, options, indexing);
+  return open_given(store, {{paths, true}, format, options}, indexing);
+}
+
+Result<std::vector<std::string>> list_splits(Store& store, const std::string& path, std::string_view format) {
+  HEADRACE_ASSIGN(Looked looked, look(store, {{{path}, false}, format}));
+  if (!looked.splits.data_sets.empty())
+    return choose_splits(looked.splits, Value("all"))
+        .status()
+        .before("list_splits: " + in_quotes(path) + " ");
+  std::vector<std::string> out;
+  for (const Split& split : looked.splits.all) out.push_back(split.name);
+  if (!out.empty()) return out;
+  const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
+  if (!info || !info->splits) return out;
+  auto found = splits_of_format(*info, std::move(looked.path), store);
+  if (!found.ok()) return found.status().before(info->name + ": " + in_quotes(path) + ": ");
+  return found;
 }
 
 Result<SourcePtr> open_described(Store& store, const Value& description, const IndexingOptions& indexing) {
@@ -430,10 +478,11 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
       if (!one.text()) return invalid("plan: 'path' must be a list of strings, got " + one.dump() + " in it");
       paths.push_back(*one.text());
     }
-    return open_source(store, paths, format, options, indexing);
+    if (paths.empty()) return invalid("plan: 'path' must be a list of at least one path");
+    return open_given(store, {{paths, true}, format, options, true}, indexing);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
-  return open_source(store, path, format, options, indexing);
+  return open_given(store, {{{path}, false}, format, options, true}, indexing);
 }
 
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

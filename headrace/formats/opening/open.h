@@ -19,6 +19,10 @@ Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& path
                               std::string_view format = {}, const Value& options = {},
                               const IndexingOptions& indexing = {});
 
+// The names that the option `split` takes for this path, sorted; none if it holds no splits.
+Result<std::vector<std::string>> list_splits(Store& store, const std::string& path,
+                                             std::string_view format = {});
+
 // Reopens what Source::describe() wrote. Fails for arrays: the error names their slot.
 Result<SourcePtr> open_described(Store& store, const Value& description,
                                  const IndexingOptions& indexing = {});

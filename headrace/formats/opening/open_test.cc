@@ -21,7 +21,7 @@ TEST(OpenSource, SaysWhatItSawWhenNothingFits) {
   EXPECT_THAT(failure(open_source(store, "d/data.bin")),
               HasSubstr("'d/data.bin', a file of 4 bytes that begins with 00 01 02 ff"));
   EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("a folder of 1 files: 'data.bin'"));
-  EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("image_folder, images"));
+  EXPECT_THAT(failure(open_source(store, "d")), HasSubstr("image_folder, imagenet_solution, images"));
 }
 
 TEST(OpenSource, WhatAWriterLeavesOfNoSamplesIsKnownByItsEnding) {

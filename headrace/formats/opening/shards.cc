@@ -15,29 +15,6 @@ namespace {
 
 constexpr size_t kShownFolders = 3;
 
-template <size_t n> bool is_one_of(std::string_view ending, const std::array<std::string_view, n>& list) {
-  return std::find(list.begin(), list.end(), ending) != list.end();
-}
-
-bool is_beside_data(std::string_view kind) {
-  constexpr std::array<std::string_view, 18> kinds{
-      ".idx", ".index", ".json",  ".txt",   ".md",     ".lst", ".csv",    ".tsv",    ".yaml",
-      ".yml", ".xml",   ".pbtxt", ".jsonl", ".ndjson", ".md5", ".sha256", ".sha512", ".crc"};
-  return is_one_of(kind, kinds);
-}
-
-// Of these, the kinds that are data themselves if there is nothing else.
-bool is_text_data(std::string_view kind) {
-  constexpr std::array<std::string_view, 5> kinds{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"};
-  return is_one_of(kind, kinds);
-}
-
-// Files that Headrace stores with data that it wrote or indexed.
-bool is_our_own(std::string_view name) {
-  return name.starts_with(".headrace/") || name == "headrace.json" || name == "quarantine.json" ||
-         name.ends_with(".headrace.json") || name.ends_with(".quarantine.json");
-}
-
 // An LMDB database is a folder. Numbered ones are shards; others are, for example, train and val.
 bool is_in_numbered_database(std::string_view name) {
   const size_t slash = name.find('/');

@@ -178,24 +178,40 @@ int recognise(const Probe& probe) {
   return std::ranges::find(folders, "") != folders.end() ? 95 : 70;
 }
 
-Result<SourceOpening> open(const OpenRequest& request) {
+// The folder of the only data set: "" is the path itself.
+Result<std::string> folder_in(const OpenRequest& request) {
   if (!request.path().listing) return invalid("expected a folder, got a file");
-  std::vector<std::string> folders = prepared_folders(*request.path().listing);
+  const std::vector<std::string> folders = prepared_folders(*request.path().listing);
   if (folders.empty())
     return invalid("expected a folder with dataset_info.json and features.json, found none");
-  if (std::ranges::find(folders, "") != folders.end()) folders = {""};
-  if (folders.size() > 1) {
-    std::string names;
-    for (const std::string& name : folders)
-      names += (names.empty() ? "" : ", ") +
-               in_quotes(join_path(request.path().path, name.substr(0, name.size() - 1)));
-    return invalid("contains several data sets; open one of " + names);
-  }
+  if (std::ranges::find(folders, "") != folders.end()) return std::string();
+  if (folders.size() == 1) return folders[0];
+  std::string names;
+  for (const std::string& name : folders)
+    names += (names.empty() ? "" : ", ") +
+             in_quotes(join_path(request.path().path, name.substr(0, name.size() - 1)));
+  return invalid("contains several data sets; open one of " + names);
+}
+
+Result<SourceOpening> open(const OpenRequest& request) {
+  HEADRACE_ASSIGN(std::string folder, folder_in(request));
   auto paths = std::make_shared<std::vector<std::string>>();
   SourceOpening out;
-  out.other = std::make_unique<OpenTfds>(request, folders[0], paths);
+  out.other = std::make_unique<OpenTfds>(request, std::move(folder), paths);
   out.files = [paths](uint64_t ordinal) { return (*paths)[ordinal]; };
   return out;
+}
+
+Result<SplitsOpening> splits(const OpenRequest& request) {
+  HEADRACE_ASSIGN(const std::string folder, folder_in(request));
+  return splits_in(join_path(join_path(request.path().path, folder), kInfoName),
+                   [](const BufferPtr& bytes) -> Result<std::vector<std::string>> {
+                     HEADRACE_ASSIGN(const Value about, parse_about(bytes));
+                     HEADRACE_ASSIGN(const TfdsInfo info, TfdsInfo::parse(about));
+                     std::vector<std::string> out;
+                     for (const TfdsSplit& split : info.splits) out.push_back(split.name);
+                     return out;
+                   });
 }
 
 const FormatRegistration registered({
@@ -224,6 +240,8 @@ const FormatRegistration registered({
     .example = "hr.read_tfds(\"/data/tensorflow_datasets/mnist/3.0.1\", split=\"train[:10%]\")",
     .recognise = recognise,
     .open = open,
+    .splits = splits,
+    .takes_all_splits = true,
 });
 
 }  // namespace

@@ -337,6 +337,7 @@ const FormatRegistration registered({
     .example = "hr.read_zarr(\"data.zarr\", group=\"train\")",
     .recognise = recognise,
     .open = open,
+    .may_hold_splits = true,
 });
 
 }  // namespace

@@ -1,0 +1,270 @@
+#include "headrace/formats/opening/probing.h"
+
+#include <algorithm>
+#include <set>
+
+#include "headrace/core/text/utf8.h"
+#include "headrace/formats/endings.h"
+#include "headrace/formats/opening/archive_folder.h"
+#include "headrace/formats/opening/patterns.h"
+#include "headrace/formats/opening/remembered_listing.h"
+#include "headrace/formats/opening/shard_list.h"
+#include "headrace/formats/opening/shards.h"
+#include "headrace/formats/shard_names.h"
+#include "headrace/formats/writer.h"
+
+namespace headrace {
+namespace {
+
+std::string format_names(bool (*wanted)(const FormatInfo&)) {
+  std::string out;
+  for (const auto& [name, info] : formats())
+    if (wanted(info)) out += (out.empty() ? "" : ", ") + name;
+  return out.empty() ? "none" : out;
+}
+
+// Of the first file that is not empty: parallel writers may leave empty shards.
+Status read_head(Store& store, Probe& out) {
+  const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
+  const auto first = std::find_if(out.files.begin(), out.files.end(), has_bytes);
+  const SourceFile& looked_at = first == out.files.end() ? out.files[0] : *first;
+  out.info.size = looked_at.size, out.info.mtime_ns = looked_at.mtime_ns;
+  HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
+  HEADRACE_ASSIGN(const uint64_t size, file->size());
+  HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
+  return {};
+}
+
+// `names`: files, and folders, each of which is replaced by the shards in it.
+Status add_files(Store& store, const std::vector<std::string>& names, Probe& out) {
+  for (const std::string& name : names) {
+    HEADRACE_ASSIGN(const FileInfo info, store.info(name));
+    if (info.is_directory) {
+      HEADRACE_ASSIGN(const auto listing, remembered_listing(store, name));
+      auto shards = shards_of(*listing);
+      if (!shards.ok()) return shards.status().before(in_quotes(name) + ": ");
+      HEADRACE_TRY(add_files(store, paths_of(name, shards->names), out));
+      continue;
+    }
+    if (out.files.empty()) out.info = info;
+    out.files.push_back({name, info.size, info.mtime_ns});
+  }
+  return {};
+}
+
+// Several archives, each read as a folder; nothing if one of them is not an archive.
+Result<std::optional<Probe>> probe_archives(Store& store, const Probe& several) {
+  std::vector<std::string> shards;
+  for (const SourceFile& file : several.files) {
+    HEADRACE_ASSIGN(const Probe one, probe(store, file.path));
+    if (!one.inside) return std::optional<Probe>();
+    HEADRACE_ASSIGN(const Probe folder, archive_as_folder(store, one));
+    HEADRACE_ASSIGN(const Shards inside, shards_of(*folder.listing));
+    for (std::string& path : paths_of(folder.path, inside.names)) shards.push_back(std::move(path));
+  }
+  HEADRACE_ASSIGN(Probe out, probe_files(store, several.path, shards));
+  return std::optional(std::move(out));
+}
+
+Result<Probe> probe_shards(Store& store, const Probe& folder) {
+  HEADRACE_ASSIGN(const Shards shards, shards_of(*folder.listing));
+  HEADRACE_ASSIGN(Probe out, probe_files(store, folder.path, paths_of(folder.path, shards.names)));
+  out.left_out = shards.left_out;
+  return out;
+}
+
+// What was found, for the message that no format recognised it.
+std::string seen(const Probe& probe) {
+  if (probe.listing) {
+    const Names& files = probe.listing->files;
+    std::string out = "a folder of " + std::to_string(files.size()) + " files";
+    for (size_t i = 0; i < std::min<size_t>(files.size(), 3); ++i)
+      out += (i == 0 ? ": " : ", ") + in_quotes(files[i]) + (i == 2 && files.size() > 3 ? ", …" : "");
+    Endings endings;
+    for (size_t i = 0; i < files.size(); ++i) endings.add(files[i]);
+    return files.empty() ? out : out + "; extensions " + endings_text(endings.value());
+  }
+  std::string out = probe.files.size() > 1
+                        ? std::to_string(probe.files.size()) + " files, the first of them " +
+                              in_quotes(probe.files[0].path) + ", one"
+                        : "a file";
+  out += " of " + std::to_string(probe.info.size) + " bytes";
+  constexpr std::string_view digits = "0123456789abcdef";
+  const std::string_view head = probe.text().substr(0, 8);
+  if (!head.empty()) out += " that begins with";
+  for (const char c : head) {
+    out += ' ';
+    out += digits[static_cast<uint8_t>(c) >> 4];
+    out += digits[static_cast<uint8_t>(c) & 15];
+  }
+  if (begins_as_utf16(head)) out += ", which looks like UTF-16; convert it with iconv -f UTF-16 -t UTF-8";
+  return out;
+}
+
+// The format whose writer uses this ending, or whose name is the ending.
+const FormatInfo* format_of_ending(const std::string& path) {
+  const std::string ending = shard_kind(path);
+  if (ending.empty()) return nullptr;
+  for (const auto& [name, writer] : writers()) {
+    const auto is_it = [&](const auto& other) { return other.first == ending; };
+    if (writer.ending == ending || std::ranges::any_of(writer.other_endings, is_it)) return find_format(name);
+  }
+  return find_format(ending.substr(1));
+}
+
+// If no samples were written, a file may be empty or contain only zeros, so that only its ending tells the
+// format.
+const FormatInfo* known_by_ending(const Probe& probe) {
+  const auto is_zero = [](char c) { return c == 0; };
+  const bool is_blank = probe.info.size <= probe.text().size() && std::ranges::all_of(probe.text(), is_zero);
+  if (probe.files.empty() || !probe.head || !is_blank) return nullptr;
+  return format_of_ending(probe.files[0].path);
+}
+
+Status not_recognised(const Probe& probe) {
+  if (!probe.not_inside.ok()) return Status(probe.not_inside).before("read: ");
+  const FormatInfo* likely = probe.listing ? nullptr : format_of_ending(probe.path);
+  const std::string hint = likely
+                               ? "; its extension is that of " + std::string(likely->name) + ": format=\"" +
+                                     std::string(likely->name) + "\" reports what is wrong with it"
+                               : "";
+  return invalid("read: expected data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
+                 hint + "; set format= to one of " + known_formats());
+}
+
+}  // namespace
+
+std::string known_formats() {
+  return format_names([](const FormatInfo& info) { return info.open != nullptr; });
+}
+
+std::string PathArgument::text() const {
+  if (!is_list) return in_quotes(paths[0]);
+  constexpr size_t kShown = 3;
+  std::string out = "[";
+  for (size_t i = 0; i < std::min(paths.size(), kShown); ++i)
+    out += (i == 0 ? "" : ", ") + in_quotes(paths[i]);
+  return out + (paths.size() > kShown ? ", …]" : "]");
+}
+
+Result<Probe> probe(Store& store, const std::string& path) {
+  Probe out;
+  out.path = path;
+  HEADRACE_ASSIGN(out.info, store.info(path));
+  if (out.info.is_directory) {
+    HEADRACE_ASSIGN(out.listing, remembered_listing(store, path));
+    return out;
+  }
+  out.files.push_back({path, out.info.size, out.info.mtime_ns});
+  HEADRACE_TRY(read_head(store, out));
+  if (!looks_like_archive(out)) return out;
+  // A truncated archive has none, and neither has a file that only starts like one.
+  auto listing = store.list(path);
+  if (listing.ok())
+    out.inside = std::make_shared<const Listing>(*std::move(listing));
+  else
+    out.not_inside = listing.status();
+  return out;
+}
+
+std::vector<std::string> paths_of(const std::string& folder, const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  for (const std::string& name : names) out.push_back(folder + (folder.ends_with('/') ? "" : "/") + name);
+  return out;
+}
+
+Result<Probe> probe_files(Store& store, std::string path, const std::vector<std::string>& names) {
+  Probe out;
+  out.path = std::move(path);
+  HEADRACE_TRY(add_files(store, names, out));
+  HEADRACE_TRY(read_head(store, out));
+  return out;
+}
+
+Result<Probe> probe(Store& store, const PathArgument& given) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const std::string& path : given.paths) {
+    HEADRACE_ASSIGN(const std::vector<std::string> some, expand(store, path));
+    for (const std::string& name : some) {
+      HEADRACE_ASSIGN(const auto listed, listed_shards(store, name));
+      for (const std::string& one : listed ? *listed : std::vector{name})
+        if (seen.insert(one).second) names.push_back(one);
+    }
+  }
+  if (names.empty()) return invalid("expected at least one path, got none");
+  if (names.size() == 1) return probe(store, names[0]);
+  return probe_files(store, given.text(), names);
+}
+
+const FormatInfo* surest(const Probe& probe) {
+  const FormatInfo* best = nullptr;
+  int score = 0;
+  const bool needs_files = probe.files.size() > 1 || !probe.left_out.is_null();
+  for (const auto& [name, info] : formats()) {
+    if (!info.recognise || (needs_files && !info.takes_files)) continue;
+    if (const int s = info.recognise(probe); s > score) best = &info, score = s;
+  }
+  return best ? best : known_by_ending(probe);
+}
+
+Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
+  if (const FormatInfo* known = surest(looked)) return known;
+  if (looked.inside) {
+    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
+    return recognise(store, looked);
+  }
+  if (looked.files.size() > 1 && looks_like_archive(looked)) {
+    auto archives = probe_archives(store, looked);
+    if (!archives.ok() || !*archives) return not_recognised(looked);
+    looked = **std::move(archives);
+    if (const FormatInfo* known = surest(looked)) return known;
+  }
+  if (!looked.listing) return not_recognised(looked);
+  auto shards = probe_shards(store, looked);
+  if (!shards.ok()) return not_recognised(looked);
+  const FormatInfo* known = surest(*shards);
+  if (!known && looks_like_archive(*shards)) {
+    auto archives = probe_archives(store, *shards);
+    if (!archives.ok() || !*archives) return not_recognised(looked);
+    shards = **std::move(archives);
+    known = surest(*shards);
+  }
+  if (!known || !known->takes_files) return not_recognised(looked);
+  looked = *std::move(shards);
+  return known;
+}
+
+Status fit(const FormatInfo& info, Store& store, Probe& looked) {
+  const bool is_known = info.recognise && info.recognise(looked) > 0;
+  if (looked.inside && !is_known) {
+    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
+  } else if (looked.files.size() > 1 && info.takes_files && !is_known && looks_like_archive(looked)) {
+    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
+    if (archives) looked = *std::move(archives);
+  }
+  if (!info.takes_files) {
+    if (looked.files.size() < 2) return {};
+    return invalid("reads a single path, got " + std::to_string(looked.files.size()) +
+                   " files; formats that read several files: " +
+                   format_names([](const FormatInfo& other) { return other.takes_files; }));
+  }
+  if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
+  HEADRACE_ASSIGN(looked, probe_shards(store, looked));
+  if (looks_like_archive(looked) && !(info.recognise && info.recognise(looked) > 0)) {
+    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
+    if (archives) looked = *std::move(archives);
+  }
+  return {};
+}
+
+void look_beside(const FormatInfo& info, Store& store, Probe& looked) {
+  if (!info.beside) return;
+  for (SourceFile& file : looked.files)
+    for (std::string& path : info.beside(file.path)) {
+      const auto found = store.info(path);
+      file.beside.push_back(found.ok() && !found->is_directory ? std::move(path) : std::string());
+    }
+}
+
+}  // namespace headrace

@@ -1,0 +1,30 @@
+// Which names of files and folders are those of splits: "train.jsonl", "imagenet-val-000003.tar",
+// "x_test.npy", "seg_train", "train2017", "t10k-images-idx3-ubyte". Pure; any thread.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace headrace {
+
+// What splits are for. Names differ ("val", "valid", "dev"), so a split is also found by another name of its
+// kind. Others are splits only beside one of these: "extra", "unlabeled".
+enum class SplitKind { train, validation, test, other };
+
+struct SplitName {
+  SplitKind kind;
+  // The word as it is written, with a year or letter that belongs to it: "train", "Val", "train2017",
+  // "trainA".
+  std::string name;
+  // The rest of the name without numbers, in lower case: "x_*" for "x_train.npy", "*" for "train-00001.tar".
+  // Names of one data set have the same, apart from those that are just the word.
+  std::string rest;
+
+  bool is_bare() const { return rest == "*"; }
+};
+// Nothing if no word of the name is that of a split, or two kinds are. An extension is not part of the name.
+std::optional<SplitName> split_name(std::string_view name, bool is_folder);
+// The kind of a word that a user gives: "val", "validation", "train2017". Nothing if it is not one of ours.
+std::optional<SplitKind> split_kind(std::string_view word);
+
+}  // namespace headrace

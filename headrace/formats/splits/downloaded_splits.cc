@@ -1,0 +1,117 @@
+#include "headrace/formats/splits/downloaded_splits.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
+#include "headrace/formats/idx/labels.h"
+
+namespace headrace {
+namespace {
+
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view folder_of(std::string_view path) {
+  return path.substr(0, path.size() - name_of(path).size());
+}
+
+using ByName = std::map<std::string, Split, std::less<>>;
+
+std::vector<Split> sorted(ByName splits) {
+  std::vector<Split> out;
+  for (auto& [name, split] : splits) out.push_back(std::move(split));
+  return out;
+}
+
+// "train-images-idx3-ubyte.gz" with its labels. Where a file lies there compressed and not, the latter is
+// taken; sets of EMNIST lie beside each other and keep their names: "emnist-letters-train".
+std::vector<Split> of_mnist(const std::vector<std::string_view>& files) {
+  std::map<std::string, std::string_view, std::less<>> images;  // by name without .gz
+  for (const std::string_view path : files) {
+    if (idx_labels_of(path).empty()) continue;
+    const std::string_view plain = path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+    if (const auto [it, is_new] = images.try_emplace(std::string(plain), path); !is_new && path == plain)
+      it->second = path;
+  }
+  std::map<std::string, size_t, std::less<>> sets;
+  for (const auto& [plain, path] : images)
+    if (const auto name = split_name(name_of(path), false)) ++sets[name->name];
+  const bool is_one_set = std::ranges::all_of(sets, [](const auto& set) { return set.second == 1; });
+  ByName out;
+  for (const auto& [plain, path] : images) {
+    const auto name = split_name(name_of(path), false);
+    if (!name) continue;
+    const std::string_view whole = name_of(plain);
+    Split split{is_one_set ? name->name : std::string(whole.substr(0, whole.find("-images"))),
+                {std::string(path)},
+                "idx"};
+    for (const std::string& labels : idx_labels_of(path))
+      if (std::ranges::binary_search(files, labels)) {
+        split.option_paths = {"labels"};
+        split.options.emplace_back("labels", labels);
+        break;
+      }
+    std::string key = split.name;
+    out.emplace(std::move(key), std::move(split));
+  }
+  return sorted(std::move(out));
+}
+
+// "data_batch_1.bin" to 5 and "test_batch.bin", or "train.bin" and "test.bin" beside the names of CIFAR-100's
+// classes.
+std::vector<Split> of_cifar(const std::vector<std::string_view>& files) {
+  std::map<std::string, std::vector<std::string_view>, std::less<>> folders;
+  for (const std::string_view path : files)
+    if (path.ends_with(".bin") || path.ends_with("_label_names.txt"))
+      folders[std::string(folder_of(path))].push_back(path);
+  for (const auto& [folder, paths] : folders) {
+    Split train{"train", {}, "cifar"}, test{"test", {}, "cifar"};
+    bool has_fine = false;
+    for (const std::string_view path : paths) {
+      const std::string_view name = name_of(path);
+      has_fine = has_fine || name == "fine_label_names.txt";
+      if (name.starts_with("data_batch_") || name == "train.bin") train.paths.emplace_back(path);
+      if (name == "test_batch.bin" || name == "test.bin") test.paths.emplace_back(path);
+    }
+    if (train.paths.empty() || test.paths.empty()) continue;
+    const bool is_10 = name_of(test.paths[0]) == "test_batch.bin" && name_of(train.paths[0]) != "train.bin";
+    if (!is_10 && !has_fine) continue;
+    for (Split* split : {&train, &test}) split->options.emplace_back("classes", is_10 ? 10 : 100);
+    return {test, train};
+  }
+  return {};
+}
+
+// "annotations/instances_val2017.json"; of several kinds of annotations for a split, the first of this list.
+std::vector<Split> of_coco(const std::vector<std::string_view>& files) {
+  constexpr std::array<std::string_view, 5> kinds{"instances", "person_keypoints", "panoptic", "captions",
+                                                  "stuff"};
+  ByName out;
+  for (const std::string_view kind : kinds)
+    for (const std::string_view path : files) {
+      const std::string_view name = name_of(path);
+      const size_t mark = name.rfind('_');
+      if (!name.starts_with(kind) || !name.ends_with(".json") || mark != kind.size()) continue;
+      const std::string split(
+          name.substr(mark + 1, name.size() - mark - 1 - std::string_view(".json").size()));
+      if (split_kind(split)) out.try_emplace(split, Split{split, {std::string(path)}, "coco"});
+    }
+  return sorted(std::move(out));
+}
+
+}  // namespace
+
+std::vector<Split> downloaded_splits(const Listing& listing) {
+  std::vector<std::string_view> files;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = name_of(listing.files[i]);
+    if (name.ends_with(".json") || name.ends_with(".bin") || name.ends_with(".txt") ||
+        name.find("-ubyte") != std::string_view::npos)
+      files.push_back(listing.files[i]);
+  }
+  for (const auto find : {of_mnist, of_cifar, of_coco})
+    if (std::vector<Split> out = find(files); !out.empty()) return out;
+  return {};
+}
+
+}  // namespace headrace

@@ -1,0 +1,130 @@
+#include "headrace/formats/splits/joined_source.h"
+
+#include <algorithm>
+
+#include "headrace/core/text/text.h"
+
+namespace headrace {
+namespace {
+
+// The extents of a part name its own files; here those of all parts are numbered one after the other.
+class OpenInPart final : public Opening<BlockPtr> {
+ public:
+  OpenInPart(std::unique_ptr<Opening<BlockPtr>> opening, uint64_t first_file)
+      : opening_(std::move(opening)), first_file_(first_file) {}
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    HEADRACE_ASSIGN(Step<BlockPtr> step, opening_->advance(bytes));
+    if (auto* extents = std::get_if<std::vector<Extent>>(&step))
+      for (Extent& extent : *extents) extent.file += first_file_;
+    return step;
+  }
+
+ private:
+  std::unique_ptr<Opening<BlockPtr>> opening_;
+  uint64_t first_file_;
+};
+
+class JoinedSource final : public Source {
+ public:
+  JoinedSource(std::vector<SourcePtr> parts, Value description)
+      : parts_(std::move(parts)), description_(std::move(description)) {
+    Start next;
+    for (const SourcePtr& part : parts_) {
+      starts_.push_back(next);
+      next.sample += part->size(), next.file += part->num_files();
+    }
+    size_ = next.sample;
+  }
+
+  const Schema& schema() const override { return parts_[0]->schema(); }
+  uint64_t size() const override { return size_; }
+  Place place(uint64_t index) const override {
+    const size_t part = part_of(&Start::sample, index);
+    const uint64_t inside = index - starts_[part].sample;
+    Place out = parts_[part]->resident() ? Place{0, inside} : parts_[part]->place(inside);
+    out.block |= static_cast<uint64_t>(part) << kBlockBits;
+    return out;
+  }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    const auto part = static_cast<size_t>(block >> kBlockBits);
+    return std::make_unique<OpenInPart>(parts_[part]->open(block & ((uint64_t{1} << kBlockBits) - 1)),
+                                        starts_[part].file);
+  }
+  Lot lot(uint64_t index) const override {
+    const size_t part = part_of(&Start::sample, index);
+    Lot out = parts_[part]->lot(index - starts_[part].sample);
+    out.end += starts_[part].sample;
+    return out;
+  }
+  uint64_t num_files() const override { return starts_.back().file + parts_.back()->num_files(); }
+  std::string file(uint64_t ordinal) const override {
+    const size_t part = part_of(&Start::file, ordinal);
+    return parts_[part]->file(ordinal - starts_[part].file);
+  }
+  std::string where(uint64_t index) const override {
+    const size_t part = part_of(&Start::sample, index);
+    return parts_[part]->where(index - starts_[part].sample);
+  }
+  Value describe() const override { return description_; }
+  std::string fingerprint() const override {
+    std::string text = "joined";
+    for (const SourcePtr& part : parts_) text += ' ' + part->fingerprint();
+    return hash_text(text);
+  }
+  Value metadata() const override { return parts_[0]->metadata(); }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    std::vector<SourcePtr> narrow;
+    for (const SourcePtr& part : parts_) {
+      narrow.push_back(part->with_fields(fields));
+      if (!narrow.back()) return nullptr;
+    }
+    return std::make_shared<JoinedSource>(std::move(narrow), description_);
+  }
+
+ private:
+  static constexpr int kBlockBits = 48;  // of a number of a block: that in its part; the part is above
+  struct Start {
+    uint64_t sample = 0, file = 0;
+  };
+  size_t part_of(uint64_t Start::* number, uint64_t value) const {
+    const auto after = std::ranges::upper_bound(starts_, value, {}, number);
+    return static_cast<size_t>(after - starts_.begin()) - 1;
+  }
+
+  std::vector<SourcePtr> parts_;
+  std::vector<Start> starts_;
+  Value description_;
+  uint64_t size_ = 0;
+};
+
+// What labels mean: the class names, under any of their keys.
+Value classes_of(const Source& source) {
+  Value out{Value::Object()};
+  const Value metadata = source.metadata();
+  for (const char* key : {"classes", "class_names", "categories", "category_ids", "types"})
+    if (const Value* value = metadata.find(key)) out.set(key, *value);
+  return out;
+}
+
+}  // namespace
+
+Result<SourcePtr> joined_source(std::vector<PartOfJoined> parts, Value description) {
+  const PartOfJoined& first = parts[0];
+  std::vector<SourcePtr> sources;
+  for (const PartOfJoined& part : parts) {
+    const std::string names = first.name + " and " + part.name;
+    const Schema &expected = first.source->schema(), &got = part.source->schema();
+    if (got.text() != expected.text())
+      return invalid(names + " have different fields, " + expected.text() + " and " + got.text() +
+                     "; read them one by one");
+    if (!(classes_of(*part.source) == classes_of(*first.source)))
+      return invalid(
+          names +
+          " have different classes, so that their labels mean different things; read them one by one");
+    sources.push_back(part.source);
+  }
+  if (sources.size() == 1) return sources[0];
+  return SourcePtr(std::make_shared<JoinedSource>(std::move(sources), std::move(description)));
+}
+
+}  // namespace headrace
