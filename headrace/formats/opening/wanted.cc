@@ -1,0 +1,307 @@
+#include "headrace/formats/opening/wanted.h"
+
+#include <algorithm>
+
+#include "headrace/core/text/text.h"
+#include "headrace/formats/data_notes.h"
+#include "headrace/formats/dataset/unfinished.h"
+#include "headrace/formats/images/image_files.h"
+#include "headrace/formats/opening/archive_folder.h"
+#include "headrace/formats/opening/open.h"
+#include "headrace/formats/splits/constant_fields.h"
+#include "headrace/formats/splits/hive.h"
+#include "headrace/formats/splits/joined_source.h"
+#include "headrace/formats/splits/splits.h"
+#include "headrace/formats/with_metadata.h"
+
+namespace headrace {
+namespace {
+
+// With a split for each folder: several as one would be looked at as folders of shards.
+std::vector<Split> one_by_one(const std::vector<Split>& splits) {
+  std::vector<Split> out;
+  for (const Split& split : splits)
+    for (const std::string& path : split.are_folders ? split.paths : std::vector<std::string>(1)) {
+      out.push_back(split);
+      if (split.are_folders) out.back().paths = {path};
+    }
+  return out;
+}
+
+// Splits of which each is a folder, or has options of its own: opened one by one and joined.
+Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& folder,
+                              const std::vector<Split>& splits, const IndexingOptions& indexing) {
+  std::vector<PartOfJoined> parts;
+  for (const Split& split : one_by_one(splits)) {
+    Wanted part = wanted;
+    part.given = {paths_of(folder.path, split.paths), split.paths.size() > 1};
+    part.path = wanted.given.value();
+    if (part.format.empty()) part.format = split.format;
+    for (const auto& [option, value] : split.options) {
+      const bool is_path = std::ranges::find(split.option_paths, option) != split.option_paths.end();
+      if (!part.options.find(option))
+        part.options.set(option, is_path ? Value(paths_of(folder.path, {*value.text()})[0]) : value);
+    }
+    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
+    parts.push_back({"split " + Value(split.name).dump(), std::move(source)});
+  }
+  Value description = parts[0].source->describe();
+  auto joined = joined_source(std::move(parts), std::move(description));
+  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  return joined;
+}
+
+// The folder that a path is, as the formats see it: also an archive that is none of their files.
+Result<std::optional<Probe>> folder_of(Store& store, const Probe& looked, const FormatInfo* info) {
+  if (looked.listing) return std::optional(looked);
+  if (!looked.inside || (info ? info->recognise && info->recognise(looked) > 0 : surest(looked) != nullptr))
+    return std::optional<Probe>();
+  HEADRACE_ASSIGN(Probe out, archive_as_folder(store, looked));
+  return std::optional(std::move(out));
+}
+
+// The format that a folder, or what it holds, is to be read in: the user's, or the one that recognises it.
+// Where a format recognises the folder as a data set of its own, as Zarr does, names in it mean nothing.
+bool may_hold_splits(const FormatInfo* info, const Probe& folder) {
+  const int score = info && info->recognise ? info->recognise(folder) : 0;
+  return score == 0 || (info->may_hold_splits && score < 90);
+}
+
+// That splits are read as one must be the user's wish. `note`: what makes it doubtful that they are splits.
+Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo* info, const Probe& folder,
+                    std::string& note) {
+  const bool is_named = !wanted.format.empty();
+  if (is_named && info->recognise && info->recognise(folder) > 0)
+    return {};  // the user says that the folders are classes, or mean nothing
+  const std::string at = wanted.given.text();
+  if (splits.are_certain && splits.all.empty())
+    return choose_splits(splits, Value("all")).status().before("read: " + at + " ");
+  if (splits.are_certain)
+    return invalid(
+        "read: " + at + " contains the splits " + split_names_text(splits) +
+        "; set split= to one of these names, a list of them, or \"all\", or open one of them, such as " +
+        in_quotes(paths_of(folder.path, splits.all[0].paths)[0]) +
+        (info && info->may_hold_splits && splits.all[0].are_folders
+             ? "; if they are classes, set format=\"image_folder\""
+             : ""));
+  const std::string silence = " to silence this note";
+  if (splits.are_likely && splits.all.size() > 1)
+    note = at + " contains " + split_names_text(splits) +
+           (splits.beside.empty() ? "" : " beside " + in_quotes(splits.beside)) +
+           ", and all are read as one data set; set split= to a name to read one of them, or to \"all\"" +
+           silence;
+  else if (!splits.all.empty() && info && info->name == "image_folder" && !splits.beside.empty() &&
+           splits.all[0].are_folders)
+    note = at + ": the folder " + in_quotes(splits.all[0].paths[0]) +
+           " is read as a class; set split=" + Value(splits.all[0].name).dump() +
+           " to read what is in it, or format=\"image_folder\"" + silence;
+  return {};
+}
+
+Value without_split(const Value& options) {
+  Value out{Value::Object()};
+  for (const auto& [key, value] : *options.object())
+    if (key != kSplit) out.set(key, value);
+  return out;
+}
+
+// The splits that the user chose.
+Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* named, const Probe& folder,
+                              const Splits& splits, const IndexingOptions& indexing) {
+  wanted.split = *wanted.options.find(kSplit);
+  wanted.options = without_split(wanted.options);
+  if (wanted.path.is_null()) wanted.path = wanted.given.value();
+  auto chosen = choose_splits(splits, wanted.split);
+  if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
+  const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
+  if (are_all && !splits.are_certain)  // what lies beside them is part of it
+    return open_looked_at(store, wanted, named, folder, indexing);
+  const auto is_list = [](const Split& split) { return split.format.empty() && !split.are_folders; };
+  if (!std::ranges::all_of(*chosen, is_list)) return open_splits(store, wanted, folder, *chosen, indexing);
+  std::vector<std::string> names;
+  for (const Split& split : *chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
+  if (are_all) std::ranges::sort(names);
+  const std::vector<std::string> paths = paths_of(folder.path, names);
+  auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
+  if (!files.ok()) return files.status().before("read: ");
+  return open_looked_at(store, wanted, named, *std::move(files), indexing);
+}
+
+// A path, its folder if it is one that may hold splits, and these.
+struct Looked {
+  Probe path;
+  const FormatInfo* named = nullptr;
+  std::optional<Probe> folder = std::nullopt;
+  const FormatInfo* format = nullptr;  // of the folder: named, recognised, or null
+  Splits splits = {};
+};
+
+Result<Looked> look(Store& store, const Wanted& wanted) {
+  Looked out;
+  if (!wanted.format.empty()) {
+    out.named = find_format(wanted.format);
+    if (!out.named) return invalid("read: " + no_format(wanted.format));
+    if (!out.named->open) return invalid("read: " + out.named->name + " is generated, not read from a path");
+  }
+  for (const std::string& path : wanted.given.paths)
+    if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
+  auto looked = probe(store, wanted.given);
+  if (!looked.ok()) return looked.status().before("read: ");
+  out.path = *std::move(looked);
+  const bool chooses = out.named && has_option(*out.named, kSplit);
+  if (wanted.given.is_list || chooses) return out;
+  HEADRACE_ASSIGN(out.folder, folder_of(store, out.path, out.named));
+  if (!out.folder) return out;
+  out.format = out.named ? out.named : surest(*out.folder);
+  if (may_hold_splits(out.format, *out.folder))
+    out.splits = find_splits(*out.folder->listing);
+  else
+    out.folder.reset();
+  return out;
+}
+
+Result<std::vector<std::string>> splits_of_format(const FormatInfo& info, Probe looked, Store& store) {
+  OpenRequest request;
+  request.probes.push_back(std::move(looked));
+  HEADRACE_ASSIGN(const SplitsOpening opening, info.splits(request));
+  return drive(*opening.steps, opening.files, store);
+}
+
+// Several splits of a format that opens one at a time; nothing if the user wants one, or the format takes
+// them all.
+Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Wanted& wanted,
+                                                        const Looked& looked,
+                                                        const IndexingOptions& indexing) {
+  const Value* choice = wanted.options.find(kSplit);
+  if (!choice || !looked.splits.all.empty()) return std::optional<SourcePtr>();
+  const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
+  const bool are_all = choice->text() && *choice->text() == "all";
+  if (!info || !info->splits || (!choice->list() && (!are_all || info->takes_all_splits)))
+    return std::optional<SourcePtr>();
+  std::vector<std::string> names;
+  if (are_all) {
+    HEADRACE_ASSIGN(names, splits_of_format(*info, looked.path, store));
+  } else {
+    HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
+  }
+  if (names.empty()) return invalid("split: expected at least one name, got " + choice->dump());
+  std::vector<PartOfJoined> parts;
+  for (const std::string& name : names) {
+    Wanted part = wanted;
+    part.options.set(std::string(kSplit), name);
+    HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, part, looked.named, looked.path, indexing));
+    parts.push_back({"split " + Value(name).dump(), std::move(source)});
+  }
+  Value description = parts[0].source->describe();
+  description.set(std::string(kSplit), *choice);
+  HEADRACE_ASSIGN(SourcePtr joined, joined_source(std::move(parts), std::move(description)));
+  return std::optional(std::move(joined));
+}
+
+Wanted without_choice(Wanted wanted) {
+  wanted.options = without_split(wanted.options);
+  return wanted;
+}
+
+// Without the columns that are partitions, which no file has; `left`: those of the partitions that are
+// wanted.
+Result<Value> options_of_files(const Value& options, std::vector<ConstantField>& left) {
+  const Value* columns = options.find("columns");
+  if (!columns || !columns->list()) return options;
+  const auto is_wanted = [&](const ConstantField& field) {
+    return std::ranges::find(*columns->list(), Value(field.name)) != columns->list()->end();
+  };
+  Value::List of_files;
+  for (const Value& column : *columns->list())
+    if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
+      of_files.push_back(column);
+  if (of_files.empty())
+    return invalid("columns: expected at least one column of the files, got " + columns->dump());
+  std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
+  Value out = options;
+  out.set("columns", std::move(of_files));
+  return out;
+}
+
+Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
+                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
+  std::vector<PartOfJoined> parts;
+  std::vector<std::string> names;
+  for (HivePartition& partition : partitions) {
+    Wanted part = wanted;
+    part.given = {paths_of(folder.path, partition.files), true};
+    part.path = wanted.given.value();
+    HEADRACE_ASSIGN(part.options, options_of_files(wanted.options, partition.values));
+    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
+    names.clear();
+    for (const ConstantField& field : partition.values) {
+      if (source->schema().find(field.name) >= 0)
+        return invalid("read: " + in_quotes(part.given.paths[0]) + ": " + in_quotes(field.name) +
+                       " is both a column of the file and a folder; pass the files as a list or a pattern to "
+                       "read the column");
+      names.push_back(field.name);
+    }
+    parts.push_back({in_quotes(parent_of(part.given.paths[0])),
+                     with_constant_fields(std::move(source), std::move(partition.values))});
+  }
+  Value description = parts[0].source->describe(), metadata = parts[0].source->metadata();
+  if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
+  metadata.set("partitions", Value::List(names.begin(), names.end()));
+  uint64_t files = 0;
+  for (const PartOfJoined& part : parts) files += part.source->num_files();
+  if (metadata.find("files")) metadata.set("files", files);
+  auto joined = joined_source(std::move(parts), std::move(description));
+  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  return with_metadata(*std::move(joined), std::move(metadata));
+}
+
+}  // namespace
+
+Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
+  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null())
+    return open_wanted(store, without_choice(wanted), indexing);
+  HEADRACE_ASSIGN(Looked looked, look(store, wanted));
+  HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
+  if (several) return *std::move(several);
+  if (!looked.folder) return open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing);
+  const Value* choice = wanted.options.find(kSplit);
+  const bool are_none = looked.splits.all.empty() && looked.splits.data_sets.empty();
+  if (choice) {
+    if (!are_none) return open_chosen(store, wanted, looked.named, *looked.folder, looked.splits, indexing);
+    if (!looked.format || !has_option(*looked.format, kSplit))
+      return invalid("read: " + wanted.given.text() +
+                     " has no splits: no files or folders in it are named train, val, test or alike");
+  }
+  std::string note;
+  HEADRACE_TRY(check_joined(looked.splits, wanted, looked.format, *looked.folder, note));
+  if (!looked.format || looked.format->takes_files) {
+    auto partitions = hive_partitions(*looked.folder->listing);
+    if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
+    if (!partitions->empty())
+      return open_partitions(store, wanted, *looked.folder, *std::move(partitions), indexing);
+  }
+  HEADRACE_ASSIGN(SourcePtr source,
+                  open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
+  if (note.empty()) return source;
+  Value metadata = source->metadata();
+  add_note(metadata, std::move(note));
+  return with_metadata(std::move(source), std::move(metadata));
+}
+
+Result<std::vector<std::string>> list_splits(Store& store, const std::string& path, std::string_view format) {
+  HEADRACE_ASSIGN(Looked looked, look(store, {{{path}, false}, format}));
+  if (!looked.splits.data_sets.empty())
+    return choose_splits(looked.splits, Value("all"))
+        .status()
+        .before("list_splits: " + in_quotes(path) + " ");
+  std::vector<std::string> out;
+  for (const Split& split : looked.splits.all) out.push_back(split.name);
+  if (!out.empty()) return out;
+  const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
+  if (!info || !info->splits) return out;
+  auto found = splits_of_format(*info, std::move(looked.path), store);
+  if (!found.ok()) return found.status().before(info->name + ": " + in_quotes(path) + ": ");
+  return found;
+}
+
+}  // namespace headrace
