@@ -193,7 +193,7 @@ def make_function(slot: str, label: str, input: str, output: str, outputs: list,
     An operator from a function of a sample; convert(result) returns the leaves of an unusual result. With start, it runs in processes started by start(). At most num_parallel concurrent calls; 0: as many as there are workers.
     """
 
-def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, random: bool, describe: object) -> None:
+def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, outputs: list, random: bool, describe: object) -> None:
     """Answer calls of such a function until the socket closes."""
 
 def call_once(call: object, leaves: object, key: object) -> object:

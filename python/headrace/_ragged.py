@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._function import to_leaf
+from ._making.element import to_leaf
 
 
 class Ragged(Sequence[Any]):

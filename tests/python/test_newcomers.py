@@ -724,7 +724,8 @@ def test_lists_of_pythons_own_values_are_what_they_are_one_by_one() -> None:
         fast = hr.from_list(items)
         assert str(fast.schema) == str(slow.schema)
         assert [str(x) for x in fast] == [str(x) for x in slow]
-    for mixed in ([1, 2.5], [{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}]):
+    assert [float(x) for x in hr.from_list([1, 2.5])] == [1, 2.5]
+    for mixed in ([{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}]):
         with pytest.raises((ValueError, hr.HeadraceError)):
             list(hr.from_list(mixed))
 
