@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 Compression = Literal["none", "gzip", "zlib", "zstd"]
-Nulls = Literal["error", "zero", "nan"]
+Nulls = Literal["error", "zero", "nan", "mask"]
 
 
 @options_checked
@@ -92,7 +92,8 @@ def read_arrow(
         columns: Only these columns, in this order; the name of a struct selects its members. All supported
             columns when not given; `metadata["left_out_columns"]` lists the others.
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
-            lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
+            lengths; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros and adds a field
+            of bool, `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
 
     Raises:
@@ -258,6 +259,7 @@ def read_csv(
     names: Sequence[str] | None = None,
     dtypes: Mapping[str, DTypeLike] | None = None,
     defaults: Mapping[str, int | float | str] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     compression: Compression | None = None,
@@ -277,8 +279,13 @@ def read_csv(
         dtypes: {column: dtype}. Other columns are int64 or float64 if every field of every file is such a
             number, else str; a warning lists columns that are str because of a few fields. With a dtype given
             here, such a field is an error of its row, see `on_error`.
-        defaults: {column: value} for empty fields. Without a default, an empty field is "" for str and an
-            error for a number.
+        defaults: {column: value} for empty fields. Without a default, an empty field is "" for str, and for
+            others what `nulls` says.
+        nulls: An empty field of a number or bool, and for "mask" also of a str, is a null: "error" makes a
+            null an error of its sample; "zero" reads zeros, or empty values for variable lengths; "nan" reads
+            NaN for floats and is "error" for others; "mask" reads zeros and adds a field of bool,
+            `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero", "price":
+            "nan"}`. Default: "error".
         delimiter: Delimiter between fields; a tab for .tsv files, else a comma, when not given.
         quote: Quote character; "" for files without quotes. Default: '"'.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
@@ -301,6 +308,7 @@ def read_csv(
             "names": names,
             "dtypes": dtypes,
             "defaults": defaults,
+            "nulls": nulls,
             "delimiter": delimiter,
             "quote": quote,
             "compression": compression,
@@ -432,7 +440,8 @@ def read_huggingface(
             columns when not given; `metadata["left_out_columns"]` lists the others, such as lists of structs
             or of lists.
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
-            lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
+            lengths; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros and adds a field
+            of bool, `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
 
     Raises:
@@ -535,6 +544,7 @@ def read_jsonl(
     columns: Sequence[str] | None = None,
     dtypes: Mapping[str, DTypeLike] | None = None,
     defaults: Mapping[str, Any] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
     compression: Compression | None = None,
 ) -> Dataset:
     """Read JSON lines (NDJSON), plain, gzip, zlib or zstd: one object and sample per line.
@@ -554,7 +564,11 @@ def read_jsonl(
         dtypes: {column: dtype}, for arrays the dtype of their items. Other columns have a dtype that fits
             every value of every file. "str" for other values gives their JSON.
         defaults: {column: value} for null and missing keys: a number, a string or a list. Without a default,
-            these are errors.
+            these are what `nulls` says.
+        nulls: A missing key is a null, too: "error" makes a null an error of its sample; "zero" reads zeros,
+            or empty values for variable lengths; "nan" reads NaN for floats and is "error" for others; "mask"
+            reads zeros and adds a field of bool, `<field>_valid`, false where the value is null. Or per
+            column: `{"caption": "zero", "price": "nan"}`. Default: "error".
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
 
@@ -569,7 +583,13 @@ def read_jsonl(
     return read_as(
         "jsonl",
         path,
-        {"columns": columns, "dtypes": dtypes, "defaults": defaults, "compression": compression},
+        {
+            "columns": columns,
+            "dtypes": dtypes,
+            "defaults": defaults,
+            "nulls": nulls,
+            "compression": compression,
+        },
     )
 
 
@@ -724,7 +744,8 @@ def read_parquet(
             Operators are ==, !=, <, <=, >, >= and in; a null meets none. These columns are read once, unless
             statistics are sufficient; the length is exact.
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
-            lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
+            lengths; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros and adds a field
+            of bool, `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
 
     Raises:
