@@ -149,6 +149,12 @@ def list_files(pattern: str) -> list[str]:
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists with one leaf per row."""
 
+def null_rules(nulls: object, names: Sequence[str], specs: list) -> list:
+    """How the nulls of each field are read, and the name of its mask or ""."""
+
+def null_is_read(may_be_nan: bool) -> str:
+    """The end of a message after "got null"."""
+
 def numbers_beside(source: Source, what: str) -> Source:
     """Numbers for the verbs that take keys, weights or choices."""
 

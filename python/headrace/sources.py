@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ._errors import os_error
 from ._function import bind_function
 from ._line import stacklevel, users_line
 from ._making.element import Form, Leaves, form_of, form_of_all, is_function_leaf, to_leaf, with_fields
+from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
@@ -26,6 +27,8 @@ from ._trace import plain
 from ._watching.progress import line_where_watched
 from .dataset import Dataset, FieldSpec
 from .joins import numbers_source
+
+Nulls = Literal["error", "zero", "nan", "mask"]
 
 
 class MapStyle(Protocol):
@@ -243,7 +246,7 @@ def _stacked(leaves: list[Any]) -> Any:
     return np.stack(arrays) if all(a.shape == first.shape for a in arrays) else ragged(arrays)
 
 
-def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
+def from_arrays(data: Any, *, nulls: Nulls | Mapping[str, Nulls] = "error", slot: str = "arrays") -> Dataset:
     """Make a dataset from arrays in memory: element i consists of row i of every array.
 
     A list or tuple of columns gives tuples: `[[1, 2], [3, 4]]` has two columns, so its elements are (1, 3) and (2, 4). For the rows of
@@ -252,18 +255,24 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
     Args:
         data: An array, or nested dicts, tuples and lists of arrays of the same length. A list of bytes, str or numbers is also a
             column, and `ragged` makes a column of arrays that differ in shape. C-contiguous arrays are shared, not copied. A
-            `DataFrame` is a dict of its columns (numbers, bool or str), without its index.
+            `DataFrame` of pandas or polars, and a `Table` of pyarrow, is a dict of its columns (numbers, bool, str or bytes), without
+            an index.
+        nulls: What the nulls of pandas, polars and pyarrow are read as, for all columns or {column: …}, as of files: "error" refuses
+            them; "zero" reads zeros, False or empty strings; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros
+            and adds a field of bool, `<field>_valid`, for each column that can have nulls. NaN is a number, not a null, in columns of
+            NumPy's floats.
         slot: The name for binding the data to a saved plan.
 
     Raises:
-        TypeError: a column has values that are not supported: dates, None, other objects.
-        ValueError: columns differ in length.
+        TypeError: a column has values that are not supported: dates, lists, other objects.
+        ValueError: columns differ in length, or one has nulls.
 
     Example:
         hr.from_arrays({"image": np.zeros((10, 32, 32, 3), np.uint8), "label": np.arange(10)})
     """
-    source = _array_source(data, text("from_arrays", "slot", slot))
-    return Dataset(_core.read(source, users_line()), bound=[(slot, data)])
+    columns = without_nulls(data, plain(nulls), _is_column, _of_series)
+    source = _array_source(columns, text("from_arrays", "slot", slot))
+    return Dataset(_core.read(source, users_line()), bound=[(slot, columns)])
 
 
 def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
@@ -407,7 +416,9 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
             if described.get("format") == "sequence":
                 sources[slot] = _sequence_source(bind[slot], slot, described)
             else:
-                sources[slot] = _array_source(bind[slot], slot)
+                sources[slot] = _array_source(
+                    without_nulls(bind[slot], "error", _is_column, _of_series), slot
+                )
 
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
@@ -449,7 +460,7 @@ def operators() -> list[dict[str, Any]]:
 
 
 def _array_source(data: Any, slot: str) -> _core.Source:
-    names, columns, structure = flatten(data, _is_column, lambda node, _: _columns_of(node))
+    names, columns, structure = flatten(data, _is_column, lambda node, _: columns_of(node))
     leaves = [_column(column, name) for name, column in zip(names, columns, strict=True)]
     return _core.array_source(names, structure, leaves, slot)
 
@@ -458,18 +469,6 @@ def _is_column(node: object) -> bool:
     return isinstance(node, list) and (
         not node or all(isinstance(row, (bytes, str)) for row in node) or is_function_leaf(node)
     )
-
-
-def _columns_of(node: Any) -> Any:
-    """Return a data frame as a dict of its columns, and anything else as it is."""
-    if isinstance(node, Mapping) or not all(
-        hasattr(node, word) for word in ("columns", "dtypes", "to_numpy")
-    ):
-        return node
-    columns = list(node.columns)
-    if again := [name for name in columns if columns.count(name) > 1]:
-        raise ValueError(f"from_arrays: expected columns with different names, got {again[0]!r} twice")
-    return {name: node[name] for name in columns}
 
 
 def _of_series(column: Any, name: str) -> Any:
