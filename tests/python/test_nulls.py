@@ -16,6 +16,7 @@ import headrace as hr
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 import pandas as pd  # noqa: E402
+import polars as pl  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 HUGE = 2**53 + 1  # what no float64 is
@@ -112,6 +113,7 @@ MAKERS: dict[str, tuple[Callable[[Path, Any, Any], hr.Dataset], set[str]]] = {
         lambda _, table, nulls: hr.from_arrays({n: table[n].combine_chunks() for n in table.column_names}, nulls=nulls),
         OF_FRAMES,
     ),
+    "polars": (lambda _, table, nulls: hr.from_arrays(pl.from_arrow(table), nulls=nulls), OF_FRAMES),
     "pandas": (
         lambda _, table, nulls: hr.from_arrays(table.to_pandas(types_mapper=PANDAS.get), nulls=nulls), OF_FRAMES,
     ),
@@ -160,7 +162,7 @@ def test_a_null_is_what_the_option_says(maker: str, kind: str, rule: str, tmp_pa
     if maker == "csv" and kind == "str":  # an empty field is an empty string
         refuses = False
         present = [bool(value) for value in given(kind)]
-    if refuses and ("pandas" in maker or "pyarrow" in maker):
+    if refuses and maker.startswith(("pandas", "pyarrow", "polars")):
         with pytest.raises(ValueError, match=rf"row {present.index(False)} of column 'x', got null; nulls="):
             make(tmp_path, table, rule)
         return
@@ -250,6 +252,8 @@ def test_frames_say_what_they_cannot_read() -> None:
     for kind in sorted(OF_FILES - OF_FRAMES):
         with pytest.raises(TypeError, match=r"column 'x'.*not supported"):
             hr.from_arrays(pa.table({"x": ARRAYS[kind]}), nulls="zero")
+        with pytest.raises(TypeError, match=r"column 'x'.*not supported"):
+            hr.from_arrays(pl.from_arrow(pa.table({"x": ARRAYS[kind]})), nulls="zero")
     with pytest.raises(TypeError, match="'x' has only nulls"):
         hr.from_arrays(pd.DataFrame({"x": pd.Series([None, None], dtype=object)}), nulls="zero")
     with pytest.raises(ValueError, match="pass a dict of columns"):
