@@ -332,6 +332,19 @@ def test_a_float_among_whole_numbers_is_seen_or_refused(maker: str) -> None:
             list(MAKERS[maker](items))
 
 
+def test_rows_of_a_ragged_column_follow_it_too() -> None:
+    for rows, wanted in (
+        ([[], [1, 2]], [np.zeros(0, np.int64), np.array([1, 2])]),
+        ([[1], [], [0.5]], [np.array([1.0]), np.zeros(0), np.array([0.5])]),
+        ([[], np.ones(2, np.float32), [3]], [np.zeros(0, "f4"), np.ones(2, "f4"), np.array([3], "f4")]),
+        ([[], [[1, 2]]], [np.zeros((0, 2), np.int64), np.array([[1, 2]])]),
+        ([[], []], [np.zeros(0), np.zeros(0)]),
+    ):
+        assert all(map(equal, hr.ragged(rows), wanted)), rows
+    with pytest.raises(ValueError, match="cannot hold exactly"):
+        hr.ragged([[2**53 + 1], [0.5]])
+
+
 def test_a_list_beyond_int64_is_of_uint64_or_refused() -> None:
     assert hr.from_list([[2**63, 1]])[0].tolist() == [2**63, 1]
     assert hr.from_arrays({"x": [2**64 - 1, 0]})[0]["x"] == 2**64 - 1
