@@ -444,7 +444,7 @@ class _Seen:
         kinds = [type(values[at]).__name__ for at in (number, 0)]
         return ValueError(
             differs(called, got, first, wanted, path)
-            or f"{called} has in {path or 'value'!r} a {kinds[0]}, but {first} a {kinds[1]}"
+            or f"{called} has {kinds[0]} in {path or 'value'!r}, but {first} has {kinds[1]}"
         )
 
 
