@@ -216,7 +216,6 @@ Program without_dead_steps(const Program& program) {
   std::vector<bool> keep(program.steps.size(), false);
   for (size_t s = program.steps.size(); s-- > 0;) {
     const Call& step = program.steps[s];
-    keep[s] = step.outputs == 0;  // it can still fail: a function that returns something after all
     for (int i = 0; i < step.outputs; ++i)
       keep[s] = keep[s] || live[static_cast<size_t>(step.first_output + i)];
     if (keep[s])

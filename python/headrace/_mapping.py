@@ -17,7 +17,7 @@ from . import _core
 from ._arguments import whole_number
 from ._function import caller, label_of, make_function, wants_generator
 from ._line import stacklevel
-from ._making.element import AHEAD, form_of, is_function_leaf
+from ._making.element import AHEAD, Form, form_of, is_function_leaf
 from ._making.generator import as_it_was
 from ._slots import Bound
 from ._structure import Fields, flatten, packer
@@ -40,6 +40,7 @@ class Given:
     tracer: Callable[[str, str], Tracer]  # (the user's line, the slot for a function in saved plans)
     samples: Callable[[], Iterator[list[Any] | Exception]]
     zeros: Callable[[], list[Any]]  # an artificial sample
+    size: int | None = None  # the number of samples, where it is known
 
 
 def elements_of(node: _core.Node, bound: Bound) -> Given:
@@ -51,6 +52,7 @@ def elements_of(node: _core.Node, bound: Bound) -> Given:
         lambda at, slot: Tracer(slot, node, at),
         lambda: _first_samples(node.without_order(), [thing for _, thing in bound]),
         lambda: [_zero(*spec) for spec in specs],
+        node.size,
     )
 
 
@@ -203,9 +205,8 @@ def _as_python(
                 f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
             )
         result = form_of(itertools.chain([returned], results), "the first result")
-        if not result.names:  # a step without results: no run would notice others
-            for other in results:
-                result.leaves(other, f"{at}: another result")
+        if not result.names:
+            _check_all_are_empty(given, result, results, at)
         results.close()
     made = make_function(
         function, slot, given.structure, result, pure=pure, processes=processes, num_parallel=num_parallel
@@ -214,6 +215,19 @@ def _as_python(
     _warn_of_bits(tracer, function, at, len(given.names))
     values = tracer.add_function(made, list(range(len(given.names))))
     return tracer.finish(result.names, values, result.structure)
+
+
+def _check_all_are_empty(given: Given, result: Form, results: Iterator[Any], at: str) -> None:
+    """Raise a ValueError unless no result has a field: a run does not call a function whose results nothing uses."""
+    count = 1
+    for other in results:
+        result.leaves(other, f"{at}: another result")
+        count += 1
+    if count != given.size:
+        raise ValueError(
+            f"{at}: expected results with at least one field, got none in the first {count}; a function without results is not called in "
+            "a run, so return at least one field"
+        )
 
 
 def _warn_of_bits(tracer: Tracer, function: Callable[..., Any], at: str, fields: int) -> None:
