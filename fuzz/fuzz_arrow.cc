@@ -1,5 +1,6 @@
-// Any bytes as an Arrow file or stream: rows whose fields match the schema, or an error. Once with nulls as
-// errors, once as zeros; then the last columns alone. Rows from maps equal those that are read.
+// Any bytes as an Arrow file or stream: rows whose fields match the schema, or an error. With nulls as
+// errors, as zeros, as NaNs and with masks; then the last columns alone. Rows from maps equal those that are
+// read.
 #include <cstdlib>
 
 #include "fuzz/read_rows.h"
@@ -37,5 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (alone.ok() && !shows_what_is_read(store, **alone, 1)) std::abort();
     }
   }
+  const auto masked = open_source(store, "table", "arrow", Value(Value::Object{{"nulls", "mask"}}));
+  if (masked.ok()) read_rows(store, **masked);
   return 0;
 }

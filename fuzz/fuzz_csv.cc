@@ -42,5 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   read_rows(store, **source);
   const auto [block, rows] = read_together(store, **source, 16);
   if (block && !puts_what_it_gets(*block, (*source)->schema(), rows)) std::abort();
+  options.set("nulls", "mask");
+  const auto masked = open_source(store, "x", "csv", options);
+  if (masked.ok()) read_rows(store, **masked);
   return 0;
 }

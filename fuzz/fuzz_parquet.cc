@@ -1,5 +1,6 @@
-// Any bytes as a Parquet file: rows whose fields match the schema, or an error. With nulls as errors and as
-// zeros, each column alone where not all of them can be read, and with a condition on the first.
+// Any bytes as a Parquet file: rows whose fields match the schema, or an error. With nulls as errors, as
+// zeros and with masks, each column alone where not all of them can be read, and with a condition on the
+// first.
 #include <cstdlib>
 
 #include "fuzz/read_rows.h"
@@ -22,7 +23,8 @@ void read_with(Store& store, Value options) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MemoryStore store;
   store.add("table", std::string(reinterpret_cast<const char*>(data), size));
-  for (const char* nulls : {"error", "zero", "nan"}) read_with(store, Value(Value::Object{{"nulls", nulls}}));
+  for (const char* nulls : {"error", "zero", "nan", "mask"})
+    read_with(store, Value(Value::Object{{"nulls", nulls}}));
   const auto source = open_source(store, "table", "parquet", Value(Value::Object{{"nulls", "zero"}}));
   if (!source.ok()) return 0;
   const std::string first = (*source)->schema().names[0];

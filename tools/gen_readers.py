@@ -49,7 +49,7 @@ from .dataset import Dataset
 # Shorter names in the signatures for what registrations write out.
 ALIASES = {
     "Compression": 'Literal["none", "gzip", "zlib", "zstd"]',
-    "Nulls": 'Literal["error", "zero", "nan"]',
+    "Nulls": 'Literal["error", "zero", "nan", "mask"]',
 }
 NAMES = {**ALIASES, "Path": "str | os.PathLike[str]"}
 # Options whose default is in the signature. It is not passed on, so a plan has the option only if it was changed.

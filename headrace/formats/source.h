@@ -94,6 +94,12 @@ class Block {
   // A file may change between two openings, so a row that this block does not have is an error, not a
   // precondition.
   virtual Status get(uint64_t row, std::vector<Tensor>& fields) const = 0;
+  // Whether the value of a field is null, where get() reads nulls as something else (nulls.h). REQUIRES:
+  // get() of this row succeeds.
+  virtual bool is_null(uint64_t row, int field) const {
+    (void)row, (void)field;
+    return false;
+  }
   // Memory held in addition to the buffers given to its Opening (inflated, decompressed), counted against the
   // memory budget.
   virtual size_t held_bytes() const { return 0; }

@@ -16,8 +16,8 @@ from ._c_function import CFunction, c_function
 from ._core import BytesColumn, RaggedColumn
 from ._errors import CorruptSample, HeadraceError
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
-from ._generator import ReplayWarning
 from ._index import index
+from ._making.generator import ReplayWarning
 from ._mapping import PythonFunctionWarning
 from ._ragged import ragged
 from ._version import __version__

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arguments import names_checked
-from ._function import leaves_of
 from ._line import users_line
+from ._making.element import Form, Leaves, form_of
 from ._mapping import Given, Where, elements_of, program
-from ._structure import packer
+from ._slots import Bound
+from ._structure import differs, packer
 from ._trace import Tracer
 from ._verbs import Verbs, check_takes, field_of
 
@@ -76,7 +77,7 @@ class CarryingVerbs(Verbs):
     def _scanned(self, verb: str, initial: Any, function: Callable[..., Any], *, python: bool) -> Dataset:
         """Return the result of `scan` for a verb, which appears in messages."""
         at, slot = users_line(), self._next_slot("scan")
-        given, leaves, nest = _with_state(self._node, initial)
+        given, leaves, nest = _with_state(self._node, self._bound, initial)
         stepped = of_pair(function)
         made, bound = program(given, verb, stepped, at, python, slot)
         names, structure = _new_element(made, nest)
@@ -107,8 +108,8 @@ class CarryingVerbs(Verbs):
             new = function(state, element, **rng)
             return new, new
 
-        _, leaves, nest = leaves_of(initial)
-        result = packer(nest)(leaves)
+        form, leaves = _form_and_leaves(initial)
+        result = packer(form.structure)(leaves)
         try:
             states = self._scanned("reduce", initial, step, python=python)
         except (TypeError, ValueError) as error:
@@ -148,16 +149,21 @@ def of_pair(function: Callable[..., Any]) -> Callable[..., Any]:
     return stepped
 
 
+def _form_and_leaves(initial: Any) -> tuple[Form, Leaves]:
+    form = form_of(iter([initial]), "the initial state")
+    return form, form.leaves(initial, "the initial state")
+
+
 def _shifted(nest: Any, by: int) -> Any:
     if isinstance(nest, dict):
         return {name: _shifted(below, by) for name, below in nest.items()}
     return [_shifted(below, by) for below in nest] if isinstance(nest, list) else nest + by
 
 
-def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
+def _with_state(node: _core.Node, bound: Bound, initial: Any) -> tuple[Given, list[Any], Any]:
     """Return the argument of the function of a scan, the leaves of the state, and their nesting."""
-    names, leaves, structure = leaves_of(initial)
-    elements, nest = elements_of(node), json.loads(structure)
+    form, leaves = _form_and_leaves(initial)
+    elements, nest = elements_of(node, bound), json.loads(form.structure)
     both = json.dumps([nest, _shifted(json.loads(elements.structure), len(leaves))], separators=(",", ":"))
 
     def samples() -> Iterator[list[Any] | Exception]:
@@ -165,7 +171,7 @@ def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
             yield sample if isinstance(sample, Exception) else [*leaves, *sample]
 
     given = Given(
-        [*names, *elements.names],
+        [*form.names, *elements.names],
         both,
         lambda at, slot: Tracer(slot, node, at, leaves),
         samples,
@@ -180,8 +186,11 @@ def _new_element(made: _core.Program, state: Any) -> tuple[list[str], str]:
     new_state, element = json.loads(described["structure"])
     if new_state != state:
         raise TypeError(
-            f"scan: the initial state has the structure {json.dumps(state)}, but the function returns "
-            f"{json.dumps(new_state)}"
+            "scan: "
+            + (
+                differs("the state that the function returns", new_state, "the initial one", state)
+                or "the state that the function returns has its fields in another order than the initial one"
+            )
         )
     count = len(described["names"]) - _leaf_count(element)
     names = [name.partition("/")[2] or "value" for name in described["names"][count:]]

@@ -8,6 +8,7 @@ import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
+
 class Memory:
     """The bytes of a tensor; NumPy arrays are created from it."""
 
@@ -74,7 +75,6 @@ class BytesIterator(Iterator[bytes]):
 
     def __iter__(self) -> Iterator[bytes]: ...
     def __next__(self) -> bytes: ...
-
 class RaggedColumn(Sequence[numpy.typing.NDArray[Any]]):
     """
     A field of a ragged batch: a sequence with one array per row, created on access.
@@ -114,9 +114,7 @@ class RaggedColumn(Sequence[numpy.typing.NDArray[Any]]):
             ValueError: the rows differ along another axis than the first.
         """
 
-    def __reduce__(
-        self,
-    ) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
+    def __reduce__(self) -> tuple[type[list[numpy.typing.NDArray[Any]]], tuple[list[numpy.typing.NDArray[Any]]]]: ...
 
 class Source:
     """Data with random access, as the engine sees it."""
@@ -145,19 +143,25 @@ def range_source(start: int, stop: int, step: int) -> Source:
     """The integers of a range."""
 
 def counter_source(start: int, step: int) -> Source: ...
+
 def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
+
 def list_files(pattern: str) -> list[str]:
     """The files that match a pattern, sorted."""
 
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists with one leaf per row."""
 
+def null_rules(nulls: object, names: Sequence[str], specs: list) -> list:
+    """How the nulls of each field are read, and the name of its mask or ""."""
+
+def null_is_read(may_be_nan: bool) -> str:
+    """The end of a message after "got null"."""
+
 def numbers_beside(source: Source, what: str) -> Source:
     """Numbers for the verbs that take keys, weights or choices."""
 
-def sequence_source(
-    names: Sequence[str], specs: list, structure: str, size: int, slot: str, items: object, convert: object
-) -> Source:
+def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, items: object, convert: object) -> Source:
     """
     Items by position; convert(item, index) returns the leaves of items with another nesting.
     """
@@ -165,9 +169,7 @@ def sequence_source(
 class Generator:
     """Samples without random access, as the engine sees them."""
 
-def generator(
-    names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object
-) -> Generator:
+def generator(names: Sequence[str], specs: list, structure: str, slot: str, label: str, start: object) -> Generator:
     """A generator whose passes are returned by start(epoch)."""
 
 def no_option(wrong: str, known: Sequence[str]) -> str:
@@ -195,33 +197,12 @@ def output_structure(op: str, params: object) -> str:
 class Function:
     """A Python or C function as an operator."""
 
-def make_function(
-    slot: str,
-    label: str,
-    input: str,
-    output: str,
-    outputs: list,
-    random: bool,
-    pure: bool,
-    num_parallel: int,
-    function: object,
-    convert: object,
-    start: object | None,
-) -> Function:
+def make_function(slot: str, label: str, input: str, output: str, outputs: list, random: bool, pure: bool, num_parallel: int, function: object, convert: object, start: object | None) -> Function:
     """
     An operator from a function of a sample; convert(result) returns the leaves of an unusual result. With start, it runs in processes started by start(). At most num_parallel concurrent calls; 0: as many as there are workers.
     """
 
-def serve(
-    socket: int,
-    memory: int,
-    function: object,
-    convert: object,
-    input: str,
-    output: str,
-    random: bool,
-    describe: object,
-) -> None:
+def serve(socket: int, memory: int, function: object, convert: object, input: str, output: str, outputs: list, random: bool, describe: object) -> None:
     """Answer calls of such a function until the socket closes."""
 
 def call_once(call: object, leaves: object, key: object) -> object:
@@ -238,16 +219,19 @@ class Tracer:
 
     @overload
     def __init__(self, node: Node, made_at: str) -> None: ...
+
     @overload
     def __init__(self, node: Node, made_at: str, state: list) -> None:
         """Values are the leaves of a state, then the fields."""
 
     def engine_field(self, name: str) -> int: ...
-    def add(
-        self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]
-    ) -> list[int]: ...
+
+    def add(self, op: str, params: object, inputs: Sequence[int], bound: Sequence[tuple[str, int]]) -> list[int]: ...
+
     def add_function(self, function: Function, inputs: Sequence[int]) -> list[int]: ...
+
     def spec(self, value: int) -> tuple: ...
+
     def finish(self, names: Sequence[str], outputs: Sequence[int], structure: str) -> Program: ...
 
 class Node:
@@ -306,57 +290,51 @@ class Node:
         """Must be equal for a state to be loaded."""
 
 def read(source: Source, at: str) -> Node: ...
+
 def map(node: Node, program: Program, at: str) -> Node: ...
+
 def filter(node: Node, program: Program, at: str) -> Node: ...
+
 def unbatch(node: Node, at: str) -> Node: ...
+
 def shuffle(node: Node, seed: int, window: int, blocks: int, at: str) -> Node: ...
+
 def shard(node: Node, rank: int, world: int, even: str, steps: int | None, at: str) -> Node: ...
+
 def repeat(node: Node, times: int, at: str) -> Node: ...
+
 def take(node: Node, count: int, at: str) -> Node: ...
+
 def skip(node: Node, count: int, at: str) -> Node: ...
+
 def cache(node: Node, path: str, max_memory: int, version: str, at: str) -> Node: ...
+
 def concatenate(inputs: Sequence[Node], at: str) -> Node: ...
+
 def batch(node: Node, size: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
-def padded_batch(
-    node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str
-) -> Node: ...
+
+def padded_batch(node: Node, size: int, drop_last: bool, shapes: object | None, fill: object, at: str) -> Node: ...
+
 def take_while(node: Node, program: Program, at: str) -> Node: ...
+
 def unique(node: Node, program: Program, at: str) -> Node: ...
+
 def scan(node: Node, program: Program, initial: list, names: Sequence[str], structure: str, at: str) -> Node:
     """`names` and `structure` describe the new elements."""
 
-def group_by(
-    node: Node,
-    program: Program,
-    by_length: bool,
-    boundaries: Sequence[int],
-    sizes: Sequence[int],
-    token_budget: int,
-    pad_to_boundary: bool,
-    drop_last: bool,
-    ragged: bool,
-    shapes: object | None,
-    fill: object | None,
-    at: str,
-) -> Node:
+def group_by(node: Node, program: Program, by_length: bool, boundaries: Sequence[int], sizes: Sequence[int], token_budget: int, pad_to_boundary: bool, drop_last: bool, ragged: bool, shapes: object | None, fill: object | None, at: str) -> Node:
     """
     bucket_by_length and group_by_window; no padding without shapes and fill.
     """
 
-def pack(
-    node: Node,
-    strategy: str,
-    fields: Sequence[int],
-    lengths: Sequence[int],
-    fill: list,
-    bins: int,
-    most: int,
-    drop_last: bool,
-    at: str,
-) -> Node: ...
+def pack(node: Node, strategy: str, fields: Sequence[int], lengths: Sequence[int], fill: list, bins: int, most: int, drop_last: bool, at: str) -> Node: ...
+
 def interleave(inputs: Sequence[Node], cycle: int, block: int, at: str) -> Node: ...
+
 def from_generator(generator: Generator, at: str) -> Node: ...
+
 def on_error(node: Node, policy: str, at: str) -> Node: ...
+
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
     """All fields, and one provided by the engine: 'id' or 'valid'."""
 
@@ -371,34 +349,24 @@ def dtype_name(name: str) -> str:
     NumPy's name of a dtype, also of the short names in plans: "float64" of "f64".
     """
 
-def make_c_function(
-    slot: str,
-    name: str,
-    version: str,
-    address: int,
-    calls: str,
-    inputs: list,
-    outputs: list,
-    random: bool,
-    user: int,
-    owner: object,
-) -> Function:
+def make_c_function(slot: str, name: str, version: str, address: int, calls: str, inputs: list, outputs: list, random: bool, user: int, owner: object) -> Function:
     """
     An operator from the address of a C function of numbers (calls="elements") or of arrays; it keeps owner alive.
     """
 
 def zip(inputs: Sequence[Node], structure: str, ids: int, at: str) -> Node: ...
-def mix(
-    inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str
-) -> Node: ...
+
+def mix(inputs: Sequence[Node], schedule: Sequence[tuple[int, Sequence[float]]], seed: int, stop: str, at: str) -> Node: ...
+
 def choose(inputs: Sequence[Node], stop: str, at: str) -> Node:
     """The last input holds the choices."""
 
-def window(
-    node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str
-) -> Node: ...
+def window(node: Node, size: int, shift: int, stride: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
+
 def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | None, at: str) -> Node: ...
+
 def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
+
 def wait_for_last_loaders() -> None:
     """
     Wait for loaders whose last reference was released by a function of their own pipeline.
@@ -429,6 +397,7 @@ class Loader:
     """Runs a plan on its own threads."""
 
     def __init__(self, node: Node, options: dict) -> None: ...
+
     def check_outside(self) -> None:
         """Raise if called from a function of the pipeline."""
 
@@ -492,6 +461,7 @@ class Elements:
     """Single elements by position, computed in the calling thread."""
 
     def __init__(self, node: Node, seed: int, memory_budget: int) -> None: ...
+
     def at(self, position: int, epoch: int) -> list:
         """The leaves of an element."""
 
@@ -507,9 +477,8 @@ def writer_table() -> list:
 class Writer:
     """Writes samples one at a time."""
 
-    def __init__(
-        self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict
-    ) -> None: ...
+    def __init__(self, path: str, names: Sequence[str], specs: list, structure: str, wanted: dict) -> None: ...
+
     def add(self, leaves: list) -> None:
         """Write the leaves of a sample."""
 

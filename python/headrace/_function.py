@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,9 @@ import numpy as np
 
 from . import _core
 from ._c_function import CTYPES_FUNCTION, CFunction, as_c_function
+from ._making.element import Form, Leaves, form_in_plan
 from ._processes import Starter
-from ._structure import Fields, flatten, hiding_method, packer
-
-Leaves = list[Any]
+from ._structure import Fields, packer
 
 
 def label_of(function: Callable[..., Any]) -> str:
@@ -33,57 +32,6 @@ def wants_generator(function: Callable[..., Any]) -> bool:
         return "rng" in inspect.signature(function).parameters
     except (TypeError, ValueError):
         return False
-
-
-def to_leaf(value: Any, name: str) -> Any:
-    """Convert the value of field `name` to a type of the engine: bytes, str, or a C-contiguous array."""
-    if isinstance(value, bytes):
-        return bytes(value)
-    if isinstance(value, str):
-        return str.__str__(value)  # subclasses, such as NumPy's, become str
-    if type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray):
-        raise TypeError(
-            f"expected an array without a mask, got a masked array in field {name!r}; use .filled(…), or data and mask as two fields"
-        )
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(
-            f"expected an array in field {name!r}, got {type(value).__name__} of rows of different shapes; return values and row_splits as two fields, or pad the rows"
-        ) from None
-    if array.dtype.kind in "SU" and array.ndim == 0:
-        return array.item()
-    is_number = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
-    if not is_number and array.dtype.name != "bfloat16":
-        raise TypeError(
-            f"expected arrays of numbers or bool, bytes or str, got {_spelled(value, array)} in field {name!r}"
-        )
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
-
-
-def _spelled(value: Any, array: np.ndarray[Any, Any]) -> str:
-    if value is None:
-        return "None"
-    if hiding := hiding_method(value):
-        return hiding
-    if array.dtype.kind == "O" and any(item is None for item in array.flat):
-        return f"{type(value).__name__} that contains None"
-    return f"{type(value).__name__} ({array.dtype})"
-
-
-def is_function_leaf(node: object) -> bool:
-    """Whether it is a leaf: lists of Python numbers are arrays; other lists, tuples and mappings nest, as in a traced function."""
-    return isinstance(node, list) and bool(node) and all(type(value) in {bool, int, float} for value in node)
-
-
-def leaves_of(
-    value: Any, replaced: Callable[[object, str], object] | None = None
-) -> tuple[list[str], Leaves, str]:
-    """Return the names, the leaves converted for the engine, and the structure of an argument or result."""
-    names, values, structure = flatten(value, is_function_leaf, replaced)
-    return names, [to_leaf(leaf, name) for name, leaf in zip(names, values, strict=True)], structure
 
 
 def caller(function: Callable[..., Any], structure: str) -> Callable[[Leaves, tuple[int, int]], Any]:
@@ -335,16 +283,14 @@ def _words(code: types.CodeType) -> set[str]:
     return words
 
 
-def converter(result: str) -> Callable[[Any], Leaves]:
-    """Return a function that converts a value with the nesting `result` to leaves."""
+def converter(result: str, specs: Sequence[Any]) -> Callable[[Any], Leaves]:
+    """Return a function that converts a value with the nesting `result` to leaves of these specs."""
 
-    def convert(returned: Any) -> Leaves:
-        names, values, nest = flatten(returned, is_function_leaf)
-        if nest != result:
-            raise ValueError(f"returned the structure {nest}, but {result} when the pipeline was built")
-        return [to_leaf(value, name) for name, value in zip(names, values, strict=True)]
+    @functools.cache
+    def form() -> Form:
+        return form_in_plan(result, specs, "the result when the pipeline was built")
 
-    return convert
+    return lambda returned: form().leaves(returned, "the result")
 
 
 class Rekeyed:
@@ -389,35 +335,27 @@ def rekeys_alike(rekey: Callable[[Any, int, int], bool]) -> bool:
     return True
 
 
-def spec_of(leaf: Any) -> tuple[str, list[None]]:
-    """Return the spec of a leaf: its dtype and rank. The sizes of dimensions may differ between calls."""
-    if isinstance(leaf, (bytes, str)):
-        return type(leaf).__name__, [None]
-    return leaf.dtype.name, [None] * leaf.ndim
-
-
 def make_function(
     function: Callable[..., Any],
     slot: str,
     structure: str,
-    returned: object,
+    result: Form,
     *,
     pure: bool,
     processes: bool,
     num_parallel: int,
-) -> tuple[Any, list[str], str]:
-    """Return the engine's function, and the names and structure of its outputs, inferred from one returned value."""
-    names, leaves, nest = leaves_of(returned)
+) -> Any:
+    """Return the engine's function, from the nesting of its argument and the form of its results."""
     params = {
         "input": structure,
-        "output": nest,
-        "outputs": [spec_of(leaf) for leaf in leaves],
+        "output": result.structure,
+        "outputs": result.specs,
         "random": wants_generator(function),
         "pure": pure,
         "python": "processes" if processes else "threads",
         "num_parallel": num_parallel,
     }
-    return bind_function(function, slot, params), names, nest
+    return bind_function(function, slot, params)
 
 
 def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any]) -> Any:
@@ -427,7 +365,7 @@ def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any
         if native is None:
             raise ValueError(f"plan: slot {slot!r}: expected a C function, got {label_of(function)}")
         return native.bind(slot)
-    job = {key: params[key] for key in ("input", "output", "random")}
+    job = {key: params[key] for key in ("input", "output", "outputs", "random")}
     processes = params.get("python") == "processes"
     return _core.make_function(
         slot,
@@ -439,6 +377,6 @@ def bind_function(function: Callable[..., Any], slot: str, params: dict[str, Any
         params.get("pure", False),
         params.get("num_parallel", 0),
         function,
-        converter(params["output"]),
+        converter(params["output"], params["outputs"]),
         Starter(slot.partition("_")[0], function, job) if processes else None,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,16 +15,16 @@ import numpy as np
 
 from . import _core
 from ._arguments import whole_number
-from ._function import caller, is_function_leaf, label_of, make_function, wants_generator
+from ._function import caller, label_of, make_function, wants_generator
 from ._line import stacklevel
+from ._making.element import AHEAD, Form, form_of, is_function_leaf
+from ._making.generator import as_it_was
 from ._slots import Bound
 from ._structure import Fields, flatten, packer
 from ._trace import NeedsData, Symbol, Tracer, constant, numpy_dtype
 
 # Whether a function runs as Python for each sample, and where: True means "threads".
 Where = bool | Literal["threads", "processes"]
-
-_TRIES = 100  # samples to try until one shows the function's result
 
 
 class PythonFunctionWarning(UserWarning):
@@ -39,17 +40,19 @@ class Given:
     tracer: Callable[[str, str], Tracer]  # (the user's line, the slot for a function in saved plans)
     samples: Callable[[], Iterator[list[Any] | Exception]]
     zeros: Callable[[], list[Any]]  # an artificial sample
+    size: int | None = None  # the number of samples, where it is known
 
 
-def elements_of(node: _core.Node) -> Given:
-    """Return the elements of a dataset as the argument of a function."""
+def elements_of(node: _core.Node, bound: Bound) -> Given:
+    """Return the elements of a dataset, which binds this, as the argument of a function."""
     names, specs, structure = node.schema
     return Given(
         names,
         structure,
         lambda at, slot: Tracer(slot, node, at),
-        lambda: _first_samples(node.without_order()),
+        lambda: _first_samples(node.without_order(), [thing for _, thing in bound]),
         lambda: [_zero(*spec) for spec in specs],
+        node.size,
     )
 
 
@@ -188,25 +191,43 @@ def _as_python(
     num_parallel: int,
 ) -> _core.Program:
     with _random_states_kept():
-        returned = _first_result(given, caller(function, given.structure))
-    if isinstance(getattr(returned, "_node", None), _core.Node):
-        raise TypeError(
-            f"{at}: the function returned a Dataset; flat_map needs an array of rows (or fields with the same number of rows), and "
-            "interleave takes a list of datasets"
-        )
-    if returned is None:
-        verb, _, line = at.partition(" ")
-        wanted = "True or False" if verb == "filter" else "a field or a dict"
-        raise TypeError(
-            f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
-        )
-    made, output_names, nest = make_function(
-        function, slot, given.structure, returned, pure=pure, processes=processes, num_parallel=num_parallel
+        results = _results(given, caller(function, given.structure))
+        returned = next(results)
+        if isinstance(getattr(returned, "_node", None), _core.Node):
+            raise TypeError(
+                f"{at}: the function returned a Dataset; flat_map needs an array of rows (or fields with the same number of rows), and "
+                "interleave takes a list of datasets"
+            )
+        if returned is None:
+            verb, _, line = at.partition(" ")
+            wanted = "True or False" if verb == "filter" else "a field or a dict"
+            raise TypeError(
+                f"{verb}: the function returned nothing; return {wanted}{f' ({verb} {line})' if line else ''}"
+            )
+        result = form_of(itertools.chain([returned], results), "the first result")
+        if not result.names:
+            _check_all_are_empty(given, result, results, at)
+        results.close()
+    made = make_function(
+        function, slot, given.structure, result, pure=pure, processes=processes, num_parallel=num_parallel
     )
     tracer = given.tracer(at, slot)
     _warn_of_bits(tracer, function, at, len(given.names))
     values = tracer.add_function(made, list(range(len(given.names))))
-    return tracer.finish(output_names, values, nest)
+    return tracer.finish(result.names, values, result.structure)
+
+
+def _check_all_are_empty(given: Given, result: Form, results: Iterator[Any], at: str) -> None:
+    """Raise a ValueError unless no result has a field: a run does not call a function whose results nothing uses."""
+    count = 1
+    for other in results:
+        result.leaves(other, f"{at}: another result")
+        count += 1
+    if count != given.size:
+        raise ValueError(
+            f"{at}: expected results with at least one field, got none in the first {count}; a function without results is not called in "
+            "a run, so return at least one field"
+        )
 
 
 def _warn_of_bits(tracer: Tracer, function: Callable[..., Any], at: str, fields: int) -> None:
@@ -220,46 +241,53 @@ def _warn_of_bits(tracer: Tracer, function: Callable[..., Any], at: str, fields:
         )
 
 
-def _first_result(given: Given, call: Callable[[list[Any], tuple[int, int]], Any]) -> Any:
-    """Call the function on the first sample that it and the verbs before it can process; else on a sample of zeros."""
+def _results(given: Given, call: Callable[[list[Any], tuple[int, int]], Any]) -> Generator[Any, None, None]:
+    """Yield the function's results for samples that it and the verbs before it can process; if there is none, for one of zeros."""
     failure: Exception | None = None
+    has_result = False
     for leaves in given.samples():
         if isinstance(leaves, Exception):
             failure = failure or leaves
             continue
         try:
-            return _core.call_once(call, leaves, (1, 2))
+            result = _core.call_once(call, leaves, (1, 2))
         except Exception as error:  # noqa: BLE001 -- the user's function may raise anything
             failure = error
+        else:
+            has_result = True
+            yield result
+    if has_result:
+        return
     try:
-        return _core.call_once(call, given.zeros(), (1, 2))
+        yield _core.call_once(call, given.zeros(), (1, 2))
     except Exception:
         if failure is not None:
             raise failure from None
         raise
 
 
-def _first_samples(node: _core.Node) -> Iterator[list[Any] | Exception]:
+def _first_samples(node: _core.Node, bound: list[Any]) -> Iterator[list[Any] | Exception]:
     if node.indexed and node.size is not None:
         elements = _core.Elements(node, 0, 0)
-        for position in range(min(node.size, _TRIES)):
+        for position in range(min(node.size, AHEAD)):
             try:
                 yield elements.at(position, 0)
             except Exception as error:  # noqa: BLE001
                 yield error
         return
-    loader = _core.Loader(node, {"workers": 1, "io": 1, "ready": 1})
-    try:
-        iteration = loader.begin()
-        for _ in range(_TRIES):
-            leaves = loader.next(iteration)
-            if leaves is None:
-                return
-            yield leaves
-    except Exception as error:  # noqa: BLE001
-        yield error
-    finally:
-        loader.stop()
+    with as_it_was(*bound):
+        loader = _core.Loader(node, {"workers": 1, "io": 1, "ready": 1})
+        try:
+            iteration = loader.begin()
+            for _ in range(AHEAD):
+                leaves = loader.next(iteration)
+                if leaves is None:
+                    return
+                yield leaves
+        except Exception as error:  # noqa: BLE001
+            yield error
+        finally:
+            loader.stop()
 
 
 def _zero(dtype: str, shape: tuple[int | None, ...]) -> Any:

@@ -172,9 +172,10 @@ def main(end: int, memory: int) -> None:
         link.fileno(),
         memory,
         fails if failure is not None else function,
-        converter(job["output"]),
+        converter(job["output"], job["outputs"]),
         job["input"],
         job["output"],
+        job["outputs"],
         job["random"],
         describe,
     )

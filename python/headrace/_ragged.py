@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._function import to_leaf
+from ._making.element import alike
 
 
 class Ragged(Sequence[Any]):
@@ -44,7 +44,8 @@ def ragged(rows: Iterable[Any]) -> Ragged:
     str do not need this.
 
     Args:
-        rows: At least one array or list of numbers; all of the same dtype and rank, at least one-dimensional.
+        rows: At least one array or list of numbers; all of the same dtype and rank, at least one-dimensional. An empty list has the
+            dtype of the others, and a list of whole numbers becomes one of floats beside those.
 
     Raises:
         ValueError: there are no rows, or rows differ in dtype or rank.
@@ -52,7 +53,7 @@ def ragged(rows: Iterable[Any]) -> Ragged:
     Example:
         sentences = hr.from_arrays({"tokens": hr.ragged([[1, 2, 3], [4, 5]]), "label": [0, 1]})
     """
-    arrays = [to_leaf(np.asarray(row), f"row {number}") for number, row in enumerate(rows)]
+    arrays = alike([row if isinstance(row, list) else np.asarray(row) for row in rows])
     if not arrays:
         raise ValueError("ragged: expected at least one row, to infer dtype and rank")
     first = arrays[0]

@@ -63,9 +63,9 @@ def flatten(
             if dataclasses.is_dataclass(node) and not isinstance(node, type):
                 node = {field.name: getattr(node, field.name) for field in dataclasses.fields(node)}
             if isinstance(node, Mapping):
-                return {str(key): visit(value, _join(path, str(key))) for key, value in node.items()}
+                return {str(key): visit(value, joined_path(path, str(key))) for key, value in node.items()}
             if isinstance(node, (list, tuple)):
-                return [visit(value, _join(path, str(i))) for i, value in enumerate(node)]
+                return [visit(value, joined_path(path, str(i))) for i, value in enumerate(node)]
         names.append(path)
         leaves.append(node)
         return len(leaves) - 1
@@ -103,5 +103,50 @@ def packer(structure: str, mapping: type[dict[str, Any]] = dict) -> Callable[[li
     return lambda leaves: pack(nest, leaves)
 
 
-def _join(path: str, name: str) -> str:
+def joined_path(path: str, name: str) -> str:
+    """Return the name of a field below `path`."""
     return f"{path}/{name}" if path else name
+
+
+def names_in(nest: Any, path: str = "") -> list[str]:
+    """Return the names of the leaves of a structure (parsed), in order."""
+    if isinstance(nest, int):
+        return [path or "value"]
+    items = nest.items() if isinstance(nest, dict) else enumerate(nest)
+    return [name for key, below in items for name in names_in(below, joined_path(path, str(key)))]
+
+
+def differs(called: str, got: Any, first: str, wanted: Any, path: str = "") -> str:
+    """Say where one structure (parsed) is unlike another: "" if they are alike, but for the order of keys.
+
+    Args:
+        called: What has the structure `got`: "item 7".
+        got: The structure that came.
+        first: What has the structure `wanted`: "item 0".
+        wanted: The structure that was expected.
+        path: Where in the element they are.
+    """
+    if isinstance(got, int) and isinstance(wanted, int):
+        return ""
+    keys: list[Any] = []
+    if isinstance(got, dict) and isinstance(wanted, dict) and got.keys() == wanted.keys():
+        keys = list(wanted)
+    elif isinstance(got, list) and isinstance(wanted, list) and len(got) == len(wanted):
+        keys = list(range(len(wanted)))
+    elif type(got) is not type(wanted) or len(got) != len(wanted) or isinstance(got, dict):
+        at = f"in {path!r} " if path else ""
+        text = f"{called} has {at}{_kind(got)}, but {first} has {_kind(wanted)}"
+        if isinstance(got, dict) and isinstance(wanted, dict):
+            lacks = [f"{key!r} is missing" for key in wanted if key not in got]
+            text += ": " + ", ".join(lacks + [f"{key!r} is new" for key in got if key not in wanted])
+        return text
+    below = (differs(called, got[key], first, wanted[key], joined_path(path, str(key))) for key in keys)
+    return next(filter(None, below), "")
+
+
+def _kind(nest: Any) -> str:
+    if isinstance(nest, int):
+        return "one value"
+    if isinstance(nest, dict):
+        return f"the field{'' if len(nest) == 1 else 's'} {', '.join(nest)}" if nest else "no fields"
+    return f"a tuple or list of {len(nest)}"

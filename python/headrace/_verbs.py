@@ -95,5 +95,7 @@ class Verbs:
         else:
             _check_takes_one(verb, function, self._node.schema[2])
         at, slot = users_line(), self._next_slot(verb)
-        made, bound = program(elements_of(self._node), verb, function, at, python, slot, num_parallel, pure)
+        made, bound = program(
+            elements_of(self._node, self._bound), verb, function, at, python, slot, num_parallel, pure
+        )
         return made, bound, at

@@ -14,8 +14,8 @@ import numpy as np
 
 from . import _core
 from ._arguments import byte_size, flag, names_checked, text, whole_number
-from ._function import leaves_of, spec_of
-from ._structure import flatten
+from ._making.element import Form, as_mapping, form_of, is_function_leaf, spec_of
+from ._structure import flatten, joined_path
 from ._trace import plain
 from ._watching.progress import line_where_watched, size_text
 
@@ -85,16 +85,15 @@ class Writer:
         self._given = given
         self._writer: _core.Writer | None = None
         self._opening = threading.Lock()  # the first sample, of any thread, opens the writer
-        self._structure = ""
-        self._names: list[str] = []
+        self._form: Form | None = None
         self._texts: dict[str, type] = {}  # str or bytes, by the path of a list of strings
         self._over = False
         self._report: dict[str, Any] | None = None
         self._failure: Exception | None = None
         self._is_inferred = schema is None
         if schema is not None:
-            names, leaves, self._structure = flatten(dict(schema), _is_spec)
-            self._open(names, [_spec(leaf) for leaf in leaves])
+            names, leaves, structure = flatten(dict(schema), _is_spec)
+            self._open(Form(names, [_spec(leaf) for leaf in leaves], structure, "the schema"))
 
     def write(self, sample: Any) -> None:
         """Write a sample: a dict, tuple, dataclass or single value of arrays, numbers, bytes and str, like the first sample.
@@ -114,18 +113,18 @@ class Writer:
         """
         if self._over:
             raise ValueError("write: the writer is closed")
-        names, leaves, structure = leaves_of(sample, self._joined)
+        sample = self._joined(sample, "")
         with self._opening:
-            if self._writer is None:
-                self._structure = structure
-                self._open(names, [spec_of(leaf) for leaf in leaves])
-        if structure != self._structure and sorted(names) == sorted(self._names):  # a dict in another order
-            by_name = dict(zip(names, leaves, strict=True))
-            leaves = [by_name[name] for name in self._names]
-        elif structure != self._structure:
-            raise ValueError(
-                f"write: expected a sample with the structure {self._structure}, got {structure}"
-            )
+            if self._form is None:
+                form = form_of(iter([sample]), "the first one")
+                if form.open:
+                    raise ValueError(
+                        f"write: the first sample has an empty list in {form.open[0]!r}, whose dtype is not known; pass schema=, or "
+                        "np.zeros(0, dtype)"
+                    )
+                self._open(form)
+        assert self._form is not None
+        leaves = self._form.leaves(sample, "write: the sample")
         assert self._writer is not None
         try:
             self._writer.add(leaves)
@@ -186,30 +185,39 @@ class Writer:
         specs = (spec_of(leaf) for leaf in leaves)
         fields = ", ".join(
             f'"{name}": ("{spec[0]}", {list(leaf.shape) if hasattr(leaf, "shape") else list(spec[1])})'
-            for name, spec, leaf in zip(self._names, specs, leaves, strict=True)
+            for name, spec, leaf in zip(self._form.names if self._form else (), specs, leaves, strict=True)
         )
         return (
             f"; schema={{{fields}}} fixes the shapes of this sample's arrays; use None for a free dimension"
         )
 
-    def _joined(self, node: object, path: str) -> object:
-        """Convert a list of strings to their concatenation and the length of each in bytes."""
-        if not isinstance(node, list) or not path:  # a sample that is a list is a list of fields
+    def _joined(self, node: Any, path: str) -> Any:
+        """Return the sample with lists of strings as their concatenation and the length of each in bytes."""
+        node = as_mapping(node)
+        if isinstance(node, Mapping):
+            return {key: self._joined(below, joined_path(path, str(key))) for key, below in node.items()}
+        if not isinstance(node, (list, tuple)) or (node and is_function_leaf(node)):
             return node
-        kind: Any = type(node[0]) if node else self._texts.get(path)
-        if kind not in (str, bytes) or not all(type(text) is kind for text in node):
+        # A sample that is a list is a list of fields.
+        kind: Any = self._texts.get(path) if not node else type(node[0])
+        if not isinstance(node, list) or not path or kind not in (str, bytes):
+            items = [self._joined(below, joined_path(path, str(at))) for at, below in enumerate(node)]
+            return items if isinstance(node, list) else tuple(items)
+        if not all(type(text) is kind for text in node):
             return node
         encoded = [text.encode("utf-8", "surrogatepass") for text in node] if kind is str else node
         return {"values": kind().join(node), "lengths": np.array([len(text) for text in encoded], np.int64)}
 
-    def _open(self, names: list[str], specs: list[Any]) -> None:
-        self._names = names
+    def _open(self, form: Form) -> None:
         kinds = {"str": str, "bytes": bytes}
-        for name, following, spec in zip(names, names[1:], specs, strict=False):
+        for name, following, (dtype, _) in zip(form.names, form.names[1:], form.given_specs, strict=False):
             path = name.removesuffix("/values")
-            if spec[0] in kinds and (name, following) == (f"{path}/values", f"{path}/lengths"):
-                self._texts[path] = kinds[spec[0]]
-        self._writer = _core.Writer(self._path, names, specs, self._structure, self._given)
+            if dtype in kinds and (name, following) == (f"{path}/values", f"{path}/lengths"):
+                self._texts[path] = kinds[dtype]
+        self._writer = _core.Writer(
+            self._path, form.names, list(form.given_specs), form.structure, self._given
+        )
+        self._form = form
 
 
 @names_checked

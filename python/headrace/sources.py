@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from . import _core
 from ._arguments import text, whole_number
 from ._carrying import of_pair
 from ._errors import os_error
-from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
-from ._generator import Filled, Pass, filled, name_of, opener
+from ._function import bind_function
 from ._line import stacklevel, users_line
+from ._making.element import Form, Leaves, form_of, form_of_all, is_function_leaf, to_leaf, with_fields
+from ._making.frames import columns_of, without_nulls
+from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
 from ._structure import flatten, packer
@@ -25,6 +27,8 @@ from ._trace import plain
 from ._watching.progress import line_where_watched
 from .dataset import Dataset, FieldSpec
 from .joins import numbers_source
+
+Nulls = Literal["error", "zero", "nan", "mask"]
 
 
 class MapStyle(Protocol):
@@ -201,7 +205,8 @@ def from_list(
     """Make a dataset from a list of elements: dicts, tuples or single values of the same structure.
 
     Later changes of the list have no effect. If the values of each field have one dtype and rank, they become columns as in
-    `from_arrays`, and no Python runs per element; else the list is read as by `from_dataset`.
+    `from_arrays`, and no Python runs per element; else the list is read as by `from_dataset`. All elements are known, so a field of
+    whole numbers and floats is float64 wherever the first float is.
 
     Args:
         items: At least one element.
@@ -225,19 +230,16 @@ def from_list(
     columns = _plain_columns(items)
     if columns is not None:
         return from_arrays(columns, slot=slot)
-    names, _, structure = flatten(items[0], is_function_leaf)
-    rows = []
-    for number, item in enumerate(items):
-        _, leaves, nest = flatten(item, is_function_leaf)
-        if nest != structure:
-            raise ValueError(
-                f"from_list: element {number} has the structure {nest}, but element 0 has {structure}"
-            )
-        rows.append([to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)])
+    try:
+        form = form_of_all(items, "element")
+        rows = [form.leaves(item, f"element {number}") for number, item in enumerate(items)]
+    except (ValueError, TypeError) as error:
+        raise (ValueError if isinstance(error, ValueError) else TypeError)(f"from_list: {error}") from None
+    with_fields("from_list", form)
     stacked = [_stacked(list(column)) for column in zip(*rows, strict=True)]
     if any(column is None for column in stacked):
-        return from_dataset(list(items), slot=slot)
-    return from_arrays(packer(structure)(stacked), slot=slot)
+        return _of_items(list(items), slot, form)
+    return from_arrays(packer(form.structure)(stacked), slot=slot)
 
 
 def _plain_columns(items: Sequence[Any]) -> Any:
@@ -267,14 +269,16 @@ def _stacked(leaves: list[Any]) -> Any:
     """Return leaves as one column, or None if their dtypes or ranks differ."""
     if all(isinstance(leaf, bytes) for leaf in leaves) or all(isinstance(leaf, str) for leaf in leaves):
         return leaves
-    arrays = [np.asarray(leaf) for leaf in leaves]
+    if not all(isinstance(leaf, np.ndarray) for leaf in leaves):
+        return None
+    arrays: list[np.ndarray[Any, Any]] = leaves
     first = arrays[0]
     if first.dtype.kind in "SUO" or any((a.dtype, a.ndim) != (first.dtype, first.ndim) for a in arrays):
         return None
     return np.stack(arrays) if all(a.shape == first.shape for a in arrays) else ragged(arrays)
 
 
-def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
+def from_arrays(data: Any, *, nulls: Nulls | Mapping[str, Nulls] = "error", slot: str = "arrays") -> Dataset:
     """Make a dataset from arrays in memory: element i consists of row i of every array.
 
     A list or tuple of columns gives tuples: `[[1, 2], [3, 4]]` has two columns, so its elements are (1, 3) and (2, 4). For the rows of
@@ -283,26 +287,32 @@ def from_arrays(data: Any, *, slot: str = "arrays") -> Dataset:
     Args:
         data: An array, or nested dicts, tuples and lists of arrays of the same length. A list of bytes, str or numbers is also a
             column, and `ragged` makes a column of arrays that differ in shape. C-contiguous arrays are shared, not copied. A
-            `DataFrame` is a dict of its columns (numbers, bool or str), without its index.
+            `DataFrame` of pandas or polars, and a `Table` of pyarrow, is a dict of its columns (numbers, bool, str or bytes), without
+            an index.
+        nulls: What the nulls of pandas, polars and pyarrow are read as, for all columns or {column: …}, as of files: "error" refuses
+            them; "zero" reads zeros, False or empty strings; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros
+            and adds a field of bool, `<field>_valid`, for each column that can have nulls. NaN is a number, not a null, in columns of
+            NumPy's floats.
         slot: The name for binding the data to a saved plan.
 
     Raises:
-        TypeError: a column has values that are not supported: dates, None, other objects.
-        ValueError: columns differ in length.
+        TypeError: a column has values that are not supported: dates, lists, other objects.
+        ValueError: columns differ in length, or one has nulls.
 
     Example:
         hr.from_arrays({"image": np.zeros((10, 32, 32, 3), np.uint8), "label": np.arange(10)})
     """
-    source = _array_source(data, text("from_arrays", "slot", slot))
-    return Dataset(_core.read(source, users_line()), bound=[(slot, data)])
+    columns = without_nulls(data, plain(nulls), _is_column, _of_series)
+    source = _array_source(columns, text("from_arrays", "slot", slot))
+    return Dataset(_core.read(source, users_line()), bound=[(slot, columns)])
 
 
 def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
     """Make a dataset from anything with a length and items by position: a list, a map-style dataset of PyTorch.
 
     Several threads read items, one at a time (holding the GIL; many in a row if they are small and fast). All items have the
-    structure and dtypes of item 0; the sizes of dimensions may differ. Arrays of up to 16 kB are copied, larger ones are shared and
-    must not be modified after they are returned.
+    structure and dtypes of item 0; the sizes of dimensions may differ. What an empty list of item 0 holds is decided by the next items,
+    100 at most. Arrays of up to 16 kB are copied, larger ones are shared and must not be modified after they are returned.
 
     Args:
         items: An object with `__len__` and `__getitem__`.
@@ -315,7 +325,11 @@ def from_dataset(items: MapStyle, *, slot: str = "sequence") -> Dataset:
     Example:
         hr.from_dataset(torchvision.datasets.MNIST("data")).shuffle().batch(64)
     """
-    source = _sequence_source(items, text("from_dataset", "slot", slot))
+    return _of_items(items, text("from_dataset", "slot", slot))
+
+
+def _of_items(items: MapStyle, slot: str, form: Form | None = None) -> Dataset:
+    source = _sequence_source(items, slot, form=form)
     return Dataset(_core.read(source, users_line()), bound=[(slot, items)])
 
 
@@ -336,7 +350,8 @@ def from_generator(
         make: A function that returns an iterable for each epoch, such as a generator function (called with the number of the epoch
             if it has a parameter `epoch`); or an iterable that can be iterated over several times.
         signature: The fields of a sample: nested `FieldSpec`s, like the `schema` of a dataset. When not given, inferred from the first
-            sample, which is generated for that; the sizes of dimensions may differ.
+            sample, which is generated for that; the sizes of dimensions may differ. If it has an empty list, up to 100 samples are
+            generated to find the list's dtype.
         defaults: {field: value} for optional fields of samples that are dicts: used if the field is missing or None.
         slot: The name for binding it to a saved plan.
 
@@ -354,34 +369,34 @@ def from_generator(
     slot = text("from_generator", "slot", slot)
     if defaults:
         make = Filled(make, defaults)
-    names, specs, structure = _signature(make, signature)
-    generator = _generator(make, slot, names, specs, structure)
+    form = with_fields("from_generator", _signature(make, signature))
+    generator = _generator(make, slot, form)
     return Dataset(_core.from_generator(generator, users_line()), bound=[(slot, make)])
 
 
-def _signature(make: Any, signature: Any) -> tuple[list[str], list[Any], str]:
-    if signature is not None:
-        names, leaves, structure = flatten(signature, lambda node: isinstance(node, FieldSpec))
-        for name, leaf in zip(names, leaves, strict=True):
-            if not isinstance(leaf, FieldSpec):
-                raise TypeError(
-                    f"from_generator: signature must consist of FieldSpecs, got {leaf!r} for {name!r}"
-                )
-        return names, [(str(leaf.dtype), leaf.shape) for leaf in leaves], structure
-    for first in opener(make)(0):
-        whole = filled("from_generator", first, make.defaults) if isinstance(make, Filled) else first
-        names, leaves, structure = flatten(whole, is_function_leaf)
-        specs = [spec_of(to_leaf(leaf, name)) for name, leaf in zip(names, leaves, strict=True)]
-        return names, specs, structure
-    raise ValueError("from_generator: expected at least one sample, to infer the fields; or pass signature=")
+def _signature(make: Any, signature: Any) -> Form:
+    if signature is None:
+        return form_of_samples(make)
+    names, leaves, structure = flatten(signature, lambda node: isinstance(node, FieldSpec))
+    for name, leaf in zip(names, leaves, strict=True):
+        if not isinstance(leaf, FieldSpec):
+            raise TypeError(
+                f"from_generator: signature must consist of FieldSpecs, got {leaf!r} for {name!r}"
+            )
+    return Form(names, [(str(leaf.dtype), leaf.shape) for leaf in leaves], structure, "the signature")
 
 
-def _generator(make: Any, slot: str, names: list[str], specs: list[Any], structure: str) -> _core.Generator:
+def _generator(make: Any, slot: str, form: Form) -> _core.Generator:
     start = opener(make)
     name = name_of(make)
     defaults = make.defaults if isinstance(make, Filled) else {}
     return _core.generator(
-        names, specs, structure, slot, name, lambda epoch: Pass(start(epoch), structure, name, defaults)
+        form.names,
+        list(form.given_specs),
+        form.structure,
+        slot,
+        name,
+        lambda epoch: Pass(start(epoch), form, name, defaults),
     )
 
 
@@ -425,15 +440,17 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         if slot not in bind:
             continue
         if kind == "generator" and {"names", "specs", "structure"} <= described.keys():
-            signature = described["names"], described["specs"], described["structure"]
-            generators[slot] = _generator(bind[slot], slot, *signature)
+            form = Form(described["names"], described["specs"], described["structure"], "the plan")
+            generators[slot] = _generator(bind[slot], slot, form)
         elif kind in BESIDE.values():
             sources[slot] = numbers_source(kind, bind[slot], slot)
         elif kind == "source":
             if described.get("format") == "sequence":
                 sources[slot] = _sequence_source(bind[slot], slot, described)
             else:
-                sources[slot] = _array_source(bind[slot], slot)
+                sources[slot] = _array_source(
+                    without_nulls(bind[slot], "error", _is_column, _of_series), slot
+                )
 
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
@@ -475,7 +492,7 @@ def operators() -> list[dict[str, Any]]:
 
 
 def _array_source(data: Any, slot: str) -> _core.Source:
-    names, columns, structure = flatten(data, _is_column, lambda node, _: _columns_of(node))
+    names, columns, structure = flatten(data, _is_column, lambda node, _: columns_of(node))
     leaves = [_column(column, name) for name, column in zip(names, columns, strict=True)]
     return _core.array_source(names, structure, leaves, slot)
 
@@ -484,18 +501,6 @@ def _is_column(node: object) -> bool:
     return isinstance(node, list) and (
         not node or all(isinstance(row, (bytes, str)) for row in node) or is_function_leaf(node)
     )
-
-
-def _columns_of(node: Any) -> Any:
-    """Return a data frame as a dict of its columns, and anything else as it is."""
-    if isinstance(node, Mapping) or not all(
-        hasattr(node, word) for word in ("columns", "dtypes", "to_numpy")
-    ):
-        return node
-    columns = list(node.columns)
-    if again := [name for name in columns if columns.count(name) > 1]:
-        raise ValueError(f"from_arrays: expected columns with different names, got {again[0]!r} twice")
-    return {name: node[name] for name in columns}
 
 
 def _of_series(column: Any, name: str) -> Any:
@@ -527,10 +532,12 @@ def _column(column: Any, name: str) -> Any:
         return column.flat, column.shapes
     if isinstance(column, list) and column and isinstance(column[0], (bytes, str)):
         return column
+    if isinstance(column, list) or hasattr(column, "detach"):  # a list of numbers, a tensor
+        return to_leaf(column, name)
     if hasattr(column, "to_numpy") and hasattr(column, "dtype"):
         column = _of_series(column, name)
     array = np.asanyarray(column)
-    if array.dtype.kind in "SUO" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
+    if array.dtype.kind in "SUOT" and array.ndim == 1 and not isinstance(array, np.ma.MaskedArray):
         values = array.tolist()
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
@@ -538,7 +545,9 @@ def _column(column: Any, name: str) -> Any:
     return to_leaf(array if column is not None else None, name)
 
 
-def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | None = None) -> _core.Source:
+def _sequence_source(
+    items: MapStyle, slot: str, wanted: Mapping[str, Any] | None = None, form: Form | None = None
+) -> _core.Source:
     """Return items as a source, with the field order of a plan if `wanted` describes the same fields."""
     if isinstance(items, Mapping):
         raise TypeError(
@@ -552,17 +561,16 @@ def _sequence_source(items: MapStyle, slot: str, wanted: Mapping[str, Any] | Non
     size = len(items)
     if size == 0:
         raise ValueError("from_dataset: expected at least one item, to infer the fields")
-    names, first, structure = flatten(items[0], is_function_leaf)
-    order: Sequence[int] = builtins.range(len(names))
-    nested = structure
-    if wanted is not None and sorted(wanted.get("names", ())) == sorted(names):
-        order, nested = [names.index(name) for name in wanted["names"]], wanted["structure"]
+    if form is None:
+        planned = (
+            dict(zip(wanted.get("names", ()), wanted.get("specs", ()), strict=False)) if wanted else None
+        )
+        seen = (items[at] for at in builtins.range(size))
+        form = with_fields("from_dataset", form_of(seen, "item 0", planned))
+    if wanted is not None and sorted(wanted.get("names", ())) == sorted(form.names):
+        form = form.in_order(wanted["names"], wanted["structure"])
 
     def convert(item: Any, index: int) -> Leaves:
-        names, leaves, nest = flatten(item, is_function_leaf)
-        if nest != structure:
-            raise ValueError(f"item {index} has the structure {nest}, but item 0 has {structure}")
-        return [to_leaf(leaves[at], names[at]) for at in order]
+        return form.leaves(item, f"item {index}")
 
-    specs = [spec_of(to_leaf(first[at], names[at])) for at in order]
-    return _core.sequence_source([names[at] for at in order], specs, nested, size, slot, items, convert)
+    return _core.sequence_source(form.names, form.specs, form.structure, size, slot, items, convert)

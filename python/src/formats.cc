@@ -6,6 +6,7 @@
 
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/io/store.h"
@@ -67,6 +68,21 @@ SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, con
   for (nb::handle spec : specs) types.push_back(to_spec(spec));
   return {sequence_source(schema_of(std::move(names), std::move(types), structure), size, slot,
                           std::move(items), std::move(convert))};
+}
+
+// For each field its rule, and the name of its mask or "".
+nb::list null_rules(nb::handle nulls, std::vector<std::string> names, const nb::list& specs) {
+  std::vector<TensorSpec> types;
+  for (nb::handle spec : specs) types.push_back(to_spec(spec));
+  const Schema schema = schema_of(std::move(names), std::move(types), "");
+  const NullRules rules = unwrap(NullRules::of(to_value(nulls)));
+  const std::vector<Nulls> of_fields = unwrap(rules.of_fields(schema));
+  std::vector<std::string> masks(schema.size());
+  for (const NullMask& mask : unwrap(masks_of(schema, of_fields))) masks[mask.field] = mask.name;
+  nb::list out;
+  for (size_t i = 0; i < schema.size(); ++i)
+    out.append(nb::make_tuple(std::string(null_rule_name(of_fields[i])), masks[i]));
+  return out;
 }
 
 GeneratorHandle generator(std::vector<std::string> names, const nb::list& specs, const std::string& structure,
@@ -156,6 +172,9 @@ void bind_formats(nb::module_& m) {
       nb::arg("pattern"), "The files that match a pattern, sorted.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
         "Columns in memory: arrays, or lists with one leaf per row.");
+  m.def("null_rules", &null_rules, nb::arg("nulls"), nb::arg("names"), nb::arg("specs"),
+        "How the nulls of each field are read, and the name of its mask or \"\".");
+  m.def("null_is_read", &null_is_read, nb::arg("may_be_nan"), "The end of a message after \"got null\".");
   m.def(
       "numbers_beside",
       [](const SourceHandle& s, const std::string& what) {

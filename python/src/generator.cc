@@ -15,7 +15,7 @@ namespace {
 
 // Whether this is the only reference to the array, and the array owns its memory.
 bool is_ours_alone(const nb::object& array) {
-  return Py_REFCNT(array.ptr()) == 1 && array.attr("base").is_none();
+  return Py_REFCNT(array.ptr()) == 1 && is_numpy(array) && array.attr("base").is_none();
 }
 
 // A Python iterator, with what is needed to read its values. REQUIRES: the GIL is held.
@@ -23,15 +23,16 @@ class Iteration {
  public:
   // `pass` is a headrace._generator.Pass.
   Iteration(const Schema& schema, nb::object pass)
-      : pass_(std::move(pass)), nest_(schema.structure), leaves_(nest_) {}
+      : pass_(std::move(pass)), nest_(schema.structure), leaves_(nest_, schema.specs) {}
 
   const nb::object& pass() const { return pass_; }
   bool next(std::vector<Tensor>& fields) {
     if (!iterator_.is_valid()) iterator_ = pass_.attr("iterator")();
     nb::object value = nb::steal(PyIter_Next(iterator_.ptr()));
     if (!value.is_valid() && PyErr_Occurred()) throw nb::python_error();
-    if (value.is_valid()) take(std::move(value), fields);
-    return !fields.empty();
+    if (!value.is_valid()) return false;
+    take(std::move(value), fields);
+    return true;
   }
 
  private:

@@ -60,9 +60,16 @@ class Tracer {
   ProgramBuilder builder_;
 };
 
+std::vector<TensorSpec> specs_of(const nb::list& specs) {
+  std::vector<TensorSpec> out;
+  for (nb::handle spec : specs) out.push_back(to_spec(spec));
+  return out;
+}
+
 std::shared_ptr<Callee> callee_of(nb::object function, nb::object convert, const std::string& input,
-                                  const std::string& output, bool random) {
-  return {new Callee(std::move(function), std::move(convert), input, output, random), [](Callee* held) {
+                                  const std::string& output, std::vector<TensorSpec> outputs, bool random) {
+  return {new Callee(std::move(function), std::move(convert), input, output, std::move(outputs), random),
+          [](Callee* held) {
             nb::gil_scoped_acquire gil;
             delete held;
           }};
@@ -79,19 +86,19 @@ FunctionHandle make_function(std::string slot, std::string label, std::string in
                     .pure = pure,
                     .processes = !start.is_none(),
                     .num_parallel = num_parallel_from(num_parallel)};
-  for (nb::handle spec : outputs) info.outputs.push_back(to_spec(spec));
-  auto runner =
-      info.processes
-          ? in_processes(std::move(start))
-          : in_threads(callee_of(std::move(function), std::move(convert), info.input, info.output, random));
+  info.outputs = specs_of(outputs);
+  auto runner = info.processes ? in_processes(std::move(start))
+                               : in_threads(callee_of(std::move(function), std::move(convert), info.input,
+                                                      info.output, info.outputs, random));
   if (info.num_parallel > 0) runner = bounded(std::move(runner), info.num_parallel);
   return {function_op(std::move(info), std::move(runner))};
 }
 
 // Runs in a process that was started by a map.
 void serve(int socket, int memory, nb::object function, nb::object convert, const std::string& input,
-           const std::string& output, bool random, const nb::object& describe) {
-  serve_calls(socket, memory, *callee_of(std::move(function), std::move(convert), input, output, random),
+           const std::string& output, const nb::list& outputs, bool random, const nb::object& describe) {
+  serve_calls(socket, memory,
+              *callee_of(std::move(function), std::move(convert), input, output, specs_of(outputs), random),
               describe);
 }
 
@@ -414,7 +421,7 @@ void bind_graph(nb::module_& m) {
       "start, it runs in processes started by start(). At most num_parallel concurrent calls; 0: as many as "
       "there are workers.");
   m.def("serve", &serve, nb::arg("socket"), nb::arg("memory"), nb::arg("function"), nb::arg("convert"),
-        nb::arg("input"), nb::arg("output"), nb::arg("random"), nb::arg("describe"),
+        nb::arg("input"), nb::arg("output"), nb::arg("outputs"), nb::arg("random"), nb::arg("describe"),
         "Answer calls of such a function until the socket closes.");
   m.def("call_once", &call_once, nb::arg("call"), nb::arg("leaves"), nb::arg("key"),
         "Call such a function outside any run, to see what it returns.");

@@ -99,7 +99,7 @@ class SequenceSource final : public Source {
     auto out = std::make_shared<ItemsBlock>();
     const Gil gil;
     const uint64_t begin = now_ns();
-    Leaves leaves(items_->nest);
+    Leaves leaves(items_->nest, schema_.specs);
     for (const uint64_t index : indices) {
       Status status = add(index, leaves, *out);
       if (!status.ok()) out->fail(std::move(status));

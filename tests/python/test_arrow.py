@@ -77,7 +77,8 @@ def test_nulls_are_refused_by_name_or_read_as_zeros():
     assert [x["flags"].tolist() for x in rows] == [[True, False], [False, True], [False, False], [True, True]]
     assert [x["kind"] for x in rows] == ["x", "", "y", "x"]
     with pytest.raises(
-        ValueError, match='nulls: expected "error", "zero" or "nan", or a dict of these by column, got "none"'
+        ValueError,
+        match='nulls: expected "error", "zero", "nan" or "mask", or a dict of these by column, got "none"',
     ):
         hr.read(SMALL / "nulls.arrows", nulls="none")
 
@@ -98,7 +99,8 @@ def test_nulls_of_some_columns_are_zeros(name):
     assert hr.read(SMALL / name, nulls="zero").fingerprint() != hr.read(SMALL / name).fingerprint()
     for wrong in ({"n": "none"}, {"n": None}, 7):
         with pytest.raises(
-            ValueError, match='nulls: expected "error", "zero" or "nan", or a dict of these by column, got'
+            ValueError,
+            match='nulls: expected "error", "zero", "nan" or "mask", or a dict of these by column, got',
         ):
             hr.read(SMALL / name, nulls=wrong)
     with pytest.raises(
@@ -198,7 +200,7 @@ def test_nulls_of_a_name_are_those_of_all_below_it():
 
 def test_where_of_a_format_that_has_none_is_filter():
     with pytest.raises(
-        ValueError, match=r"it has columns, nulls; to keep samples by a condition, call filter\(\.\.\.\)"
+        ValueError, match=r"it has columns, nulls, split; to keep samples by a condition, call filter\(\.\.\.\)"
     ):
         hr.read(SMALL / "texts.arrow", where=[("n", ">", 1)])
 

@@ -342,7 +342,7 @@ def test_lists_of_elements():
     assert ds[1]["a"] == 2 and ds[1]["b"][0] == "y" and ds[1]["b"][1].tolist() == [3.5, 4.5]
     assert [len(x) for x in hr.from_list([np.ones(1), np.ones(3)])] == [1, 3]
     assert ints(hr.from_list([3, 1, 2])) == [3, 1, 2]
-    with pytest.raises(ValueError, match="element 1 has the structure"):
+    with pytest.raises(ValueError, match="element 1 has the field b, but element 0 has the field a"):
         hr.from_list([{"a": 1}, {"b": 1}])
     with pytest.raises(ValueError, match="at least one"):
         hr.from_list([])

@@ -294,12 +294,12 @@ class TestHostile:
 
 class TestSets:
     def test_a_folder_of_two_sets_is_told(self, tmp_path):
-        for name in ("train", "val"):
+        for name in ("cats", "dogs"):
             numbers().write(tmp_path / name, format="tfrecord", shards=2)
             for shard in (tmp_path / name).glob("*.tfrecord"):
                 shard.rename(tmp_path / shard.name)
         (text,) = told(tmp_path)
-        names = f"'{tmp_path}/train-*-of-00002.tfrecord', '{tmp_path}/val-*-of-00002.tfrecord'"
+        names = f"'{tmp_path}/cats-*-of-00002.tfrecord', '{tmp_path}/dogs-*-of-00002.tfrecord'"
         assert (
             text
             == f"2 sets of shards: {names}; all are read as one data set; to read one of them, pass its pattern"
@@ -307,8 +307,8 @@ class TestSets:
         with pytest.warns(UserWarning, match="2 sets of shards"):
             assert len(hr.read(tmp_path)) == 40
         assert told(tmp_path / "*.tfrecord") == []
-        assert told(tmp_path / "train-*-of-00002.tfrecord") == []
-        assert len(hr.read(tmp_path / "train-*-of-00002.tfrecord")) == 20
+        assert told(tmp_path / "cats-*-of-00002.tfrecord") == []
+        assert len(hr.read(tmp_path / "cats-*-of-00002.tfrecord")) == 20
 
 
 class TestAltered:

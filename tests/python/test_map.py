@@ -321,7 +321,10 @@ def test_results_may_differ_in_size_but_not_in_kind():
     ):
         list(other)
     nested = hr.range(5).map(lambda x: {"a": x} if x < 3 else {"b": x}, python=True)
-    with pytest.raises(hr.HeadraceError, match="structure"):
+    with pytest.raises(
+        hr.HeadraceError,
+        match=r"the result has the field b, but the result when the pipeline was built has the field a: 'a' is missing, 'b' is new",
+    ):
         list(nested)
 
 

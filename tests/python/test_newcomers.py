@@ -362,10 +362,11 @@ def test_explain_notes_what_may_not_be_meant() -> None:
 
 def test_a_class_of_which_no_file_is_taken_is_noted(photos: Path, tmp_path: Path) -> None:
     root = tmp_path / "animals"
-    (root / "cat").mkdir(parents=True)
-    (root / "newt").mkdir()
-    (root / "cat" / "1.jpg").write_bytes(next(photos.rglob("*.jpg")).read_bytes())
+    for name in ("cat", "dog"):
+        (root / name).mkdir(parents=True)
+        (root / name / "1.jpg").write_bytes(next(photos.rglob("*.jpg")).read_bytes())
     assert notes(hr.read(root)) == []
+    (root / "newt").mkdir()
     (root / "newt" / "1.heic").touch()
     ds = hr.read(root)
     assert ds.metadata["left_out"] == {"files": 1, "endings": {".heic": 1}, "folders": ["newt"]}
@@ -724,7 +725,8 @@ def test_lists_of_pythons_own_values_are_what_they_are_one_by_one() -> None:
         fast = hr.from_list(items)
         assert str(fast.schema) == str(slow.schema)
         assert [str(x) for x in fast] == [str(x) for x in slow]
-    for mixed in ([1, 2.5], [{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}]):
+    assert [float(x) for x in hr.from_list([1, 2.5])] == [1, 2.5]
+    for mixed in ([{"a": 1}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 2}]):
         with pytest.raises((ValueError, hr.HeadraceError)):
             list(hr.from_list(mixed))
 

@@ -76,7 +76,7 @@ def test_a_run_goes_on_among_them(source: str) -> None:
 def test_defaults_are_for_samples_with_names() -> None:
     with pytest.raises(TypeError, match=r"from_list: defaults= needs samples that are dicts, got int"):
         hr.from_list([1, 2], defaults={"b": 0})
-    with pytest.raises(ValueError, match="from_list: element 1 has the structure"):
+    with pytest.raises(ValueError, match=r"from_list: element 1 has the fields a, b, but .*: 'b' is new"):
         hr.from_list([{"a": 1}, {"a": 1, "b": 2}])
 
 

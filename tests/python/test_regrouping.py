@@ -121,7 +121,7 @@ def test_scan_says_what_a_state_must_be():
         hr.range(3).reduce({"a": 0, "b": 0}, lambda s, x: {"a": s["a"], "b": s["b"] * 0.5})
     with pytest.raises(TypeError, match=r"return \(state, element\)"):
         hr.range(3).scan(0, lambda s, x: x)
-    with pytest.raises(TypeError, match="the initial state has the structure"):
+    with pytest.raises(TypeError, match="the state that the function returns has"):
         hr.range(3).scan({"a": 0}, lambda s, x: (x, x))
 
 
@@ -404,7 +404,8 @@ def test_a_generators_samples_nest_as_the_first():
     reordered = hr.from_generator([{"a": 1, "b": 2}, {"b": 4, "a": 3}])
     assert [(int(s["a"]), int(s["b"])) for s in reordered] == [(1, 2), (3, 4)]
     with pytest.raises(
-        hr.HeadraceError, match=r"structure \[0,1,2\], but the first one has \[0,1\]: sample 1"
+        hr.HeadraceError,
+        match=r"a sample has a tuple or list of 3, but the first one has a tuple or list of 2: sample 1",
     ):
         list(hr.from_generator([(1, 2), (1, 2, 3)]))
     with pytest.raises(

@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import json
-import re
 import tarfile
 import time
 from pathlib import Path
@@ -69,7 +68,7 @@ class TestWriter:
         assert [sample[0] for sample in found] == list(range(50))
 
     def test_a_sample_of_another_structure_is_refused(self, tmp_path):
-        reason = re.escape('expected a sample with the structure {"x":0}, got {"y":0}')
+        reason = "the sample has the field y, but the first one has the field x: 'x' is missing, 'y' is new"
         with pytest.raises(ValueError, match=reason), hr.writer(tmp_path / "out.tfrecord") as writer:
             writer.write({"x": 1})
             writer.write({"y": 1})

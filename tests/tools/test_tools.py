@@ -237,7 +237,7 @@ def option(name: str, kind: str, fallback: object, required: bool = False) -> ge
 DIGITS: gen_readers.Format = {
     "name": "digits", "doc": "Rows in one file.", "fields": "`value`", "details": ["More."], "path": "", "takes_files": True, "made": False,
     "options": [
-        option("size", "int", None, required=True), option("nulls", 'Literal["error", "zero", "nan"]', "error"),
+        option("size", "int", None, required=True), option("nulls", 'Literal["error", "zero", "nan", "mask"]', "error"),
         option("labels", "str | os.PathLike[str] | None", None), option("quote", "str", '"'), option("key", "bool", False),
     ],
     "raises": [("ValueError", "it is empty")], "example": "hr.read_digits(path, size=3)",

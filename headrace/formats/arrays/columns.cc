@@ -228,7 +228,8 @@ Result<SourcePtr> fit_columns(const SourcePtr& given, const Schema& wanted) {
   if (schema.names == wanted.names && schema.structure == wanted.structure) return given;
   const auto* columns = dynamic_cast<const ColumnsSource*>(given.get());
   if (!columns)
-    return invalid("expected samples of the structure " + wanted.structure + ", got " + schema.structure);
+    return invalid("expected samples with the fields " + wanted.text() + " in this order and nesting, got " +
+                   schema.text());
   std::vector<Tensor> tensors;
   for (const std::string& name : wanted.names)
     tensors.push_back(columns->block().columns()[static_cast<size_t>(schema.find(name))].tensor);

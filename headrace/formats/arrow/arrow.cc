@@ -155,10 +155,12 @@ const FormatRegistration registered({
 
 }  // namespace
 
-SourcePtr arrow::table_source(std::string format, const OpenRequest& request, Table table) {
+Result<SourcePtr> arrow::table_source(std::string format, const OpenRequest& request, Table table) {
   Value description = describe_opening(format, request);
-  return std::make_shared<ArrowSource>(std::move(format), std::move(table), std::move(description),
-                                       request.path().left_out);
+  const std::vector<Nulls> nulls = table.nulls;
+  return with_masks(std::make_shared<ArrowSource>(std::move(format), std::move(table), std::move(description),
+                                                  request.path().left_out),
+                    nulls);
 }
 
 }  // namespace headrace

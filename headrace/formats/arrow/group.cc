@@ -54,6 +54,9 @@ class Rows final : public Block {
     if (row >= count_) return no_row(count_, row);
     return get_row(columns_, row, table_->nulls, fields).before("arrow: ");
   }
+  bool is_null(uint64_t row, int field) const override {
+    return columns_[static_cast<size_t>(field)].is_null(row);
+  }
   bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
     const Values& values = columns_[static_cast<size_t>(field)];
     if (!values.is_plain() || std::ranges::any_of(rows, [&](uint64_t row) { return row >= count_; }))
@@ -173,14 +176,21 @@ class DamagedBatch final : public Block {
     if (row >= group_.rows) return no_row(group_.rows, row);
     return read(row, fields).before("arrow: ");
   }
+  bool is_null(uint64_t row, int field) const override {
+    const auto columns = values_of(row);
+    return columns.ok() && (*columns)[static_cast<size_t>(field)].is_null(0);
+  }
 
  private:
-  Status read(uint64_t row, std::vector<Tensor>& fields) const {
+  Result<std::vector<Values>> values_of(uint64_t row) const {
     const TableFile& file = table_->files[group_.file];
     const Bytes bytes{bytes_, 0, bytes_->size()};
     HEADRACE_ASSIGN(const Batch batch, batch_in(file, bytes));
     size_t held = 0;
-    HEADRACE_ASSIGN(const std::vector<Values> columns, read_batch(file, batch, bytes, row, 1, &held));
+    return read_batch(file, batch, bytes, row, 1, &held);
+  }
+  Status read(uint64_t row, std::vector<Tensor>& fields) const {
+    HEADRACE_ASSIGN(const std::vector<Values> columns, values_of(row));
     return get_row(columns, 0, table_->nulls, fields);
   }
 
@@ -205,14 +215,22 @@ class PiecesOfRows final : public Block {
   }
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_) return no_row(rows_, row);
-    const Piece& piece = *(std::ranges::upper_bound(pieces_, row, {}, &Piece::first) - 1);
+    const Piece& piece = piece_of(row);
     Status status = piece.values.ok() ? get_row(*piece.values, row - piece.first, table_->nulls, fields)
                                       : piece.values.status();
     return std::move(status).before("arrow: ");
   }
+  bool is_null(uint64_t row, int field) const override {
+    const Piece& piece = piece_of(row);
+    return piece.values.ok() && (*piece.values)[static_cast<size_t>(field)].is_null(row - piece.first);
+  }
   size_t held_bytes() const override { return held_; }
 
  private:
+  const Piece& piece_of(uint64_t row) const {
+    return *(std::ranges::upper_bound(pieces_, row, {}, &Piece::first) - 1);
+  }
+
   std::shared_ptr<const Table> table_;
   uint64_t rows_;
   std::vector<Piece> pieces_;

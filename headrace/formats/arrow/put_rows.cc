@@ -196,7 +196,7 @@ class PutRows {
   }
 
   bool has_refused_null(const Run& run, size_t i, const Shown& from) const {
-    const bool is_read = table_.nulls[i] == Nulls::zero ||
+    const bool is_read = table_.nulls[i] == Nulls::zero || table_.nulls[i] == Nulls::mask ||
                          (table_.nulls[i] == Nulls::nan && kind(run, i) == Kind::fixed);  // not a list
     if (!run.batch->column(i).has_nulls || is_read) return false;
     for (uint64_t k = 0; k < run.count; ++k)

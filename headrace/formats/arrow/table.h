@@ -51,6 +51,6 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
 Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields);
 
 // The rows as samples. `format`: the name of the source's format.
-SourcePtr table_source(std::string format, const OpenRequest& request, Table table);
+Result<SourcePtr> table_source(std::string format, const OpenRequest& request, Table table);
 
 }  // namespace headrace::arrow

@@ -6,9 +6,13 @@
 namespace headrace::arrow {
 namespace {
 
-Status null_value(const Values& values, std::string_view what, bool may_be_nan) {
-  return Status(Code::corrupt, "expected " + std::string(what) + " in column '" + std::string(values.name) +
-                                   "', got null" + null_is_read(may_be_nan));
+Status got_null(const Values& values, std::string_view what, const std::string& how_to_read_it) {
+  return corrupt("expected " + std::string(what) + " in column '" + std::string(values.name) + "', got null" +
+                 how_to_read_it);
+}
+
+Status null_item(const Values& values, std::string_view what, bool may_be_nan) {
+  return got_null(values, what, null_item_is_read(may_be_nan));
 }
 
 Shape shape_of(const Values& values, uint64_t count) {
@@ -40,9 +44,9 @@ Status without_nulls(const Values& values, uint64_t first, Nulls nulls, Tensor& 
   MutableBufferPtr copy;
   for (uint64_t i = 0; i < count; ++i) {
     if (values.items_present[first + i]) continue;
-    if (nulls == Nulls::error)
-      return null_value(values, values.of_texts ? "strings without nulls" : "numbers without nulls",
-                        is_float(values.dtype));
+    if (refuses_items(nulls))
+      return null_item(values, values.of_texts ? "strings without nulls" : "numbers without nulls",
+                       is_float(values.dtype));
     if (!copy) {
       copy = HeapBuffer::make(count * size);
       std::memcpy(copy->mutable_data(), out.buffer->data() + out.offset, count * size);
@@ -63,8 +67,8 @@ Status without_null_texts(const Values& values, uint64_t row, Nulls nulls, Tenso
   const uint64_t first = list(row), behind = list(row + 1);
   uint64_t kept = 0;
   for (uint64_t i = first; i < behind; ++i) {
-    if (!values.items_present[i] && nulls == Nulls::error)
-      return null_value(values, "strings without nulls", false);
+    if (!values.items_present[i] && refuses_items(nulls))
+      return null_item(values, "strings without nulls", false);
     kept += values.items_present[i] ? begin(i + 1) - begin(i) : 0;
   }
   if (kept == out.view().size_bytes()) return {};
@@ -121,10 +125,17 @@ bool Values::is_present(uint64_t row) const {
   return std::ranges::all_of(present, [&](const Bits& bits) { return bits[row]; });
 }
 
+bool Values::is_null(uint64_t row) const {
+  if (!is_present(row)) return true;
+  if (!dictionary) return false;
+  return dictionary->is_null(
+      place_in_dictionary(Tensor{data.buffer, data.offset + row * row_bytes(), dtype, Shape(), nullptr}));
+}
+
 Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   if (!is_present(row)) {
     if (nulls == Nulls::error || (nulls == Nulls::nan && !is_number(*this)))
-      return null_value(*this, "a value", is_number(*this));
+      return got_null(*this, "a value", null_is_read(is_number(*this)));
     out = null_of(*this, nulls);
     return {};
   }

@@ -71,6 +71,8 @@ struct Values {
 
   // Shares the bytes. REQUIRES: row < count.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
+  // Whether at() reads a null. REQUIRES: at() of this row succeeds.
+  bool is_null(uint64_t row) const;
   // Whether rows are contiguous, of row_bytes() bytes each.
   bool is_plain() const {
     return offset_size == 0 && !is_view && present.empty() && !items_present.bytes.buffer && !dictionary;

@@ -150,11 +150,31 @@ std::string delimiter_hint(const CsvOptions& options, const std::vector<std::str
          shown_field(row) + " into " + std::to_string(most.first + 1) + " columns";
 }
 
+// What an empty field is, where `defaults` does not say it; and the masks, behind the other columns.
+Status set_nulls(const NullRules& rules, CsvTable& table) {
+  const Schema schema = table.schema();
+  HEADRACE_ASSIGN(const std::vector<Nulls> nulls, rules.of_fields(schema));
+  HEADRACE_ASSIGN(const std::vector<NullMask> masks, masks_of(schema, nulls));
+  table.nulls = text_of(nulls, schema);
+  for (size_t i = 0; i < nulls.size(); ++i) {
+    CsvColumn& column = table.columns[i];
+    if (nulls[i] == Nulls::error || column.fallback || is_text(column.dtype)) continue;
+    column.fallback = nulls[i] == Nulls::nan ? "nan" : "0";
+    column.fallback_value = read_as(nulls[i], schema.specs[i]);
+  }
+  for (const NullMask& mask : masks) {
+    CsvColumn column{table.columns[mask.field].place, mask.name, DType::boolean};
+    column.is_mask = true;
+    table.columns.push_back(std::move(column));
+  }
+  return {};
+}
+
 Status wrong_field(const CsvColumn& column, std::string_view text) {
   const std::string name = "column " + in_quotes(column.name), dtype(dtype_name(column.dtype));
   if (text.empty())
     return corrupt(name + " is empty in this row; expected " + dtype + "; set a value with defaults={" +
-                   Value(column.name).dump() + ": 0}");
+                   Value(column.name).dump() + ": 0}" + ", or nulls=");
   return corrupt(name + ": expected " + dtype + ", got " + shown_field(text));
 }
 
@@ -182,6 +202,12 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
   for (size_t i = 0; i < columns.size(); ++i) {
     const CsvColumn& column = columns[i];
     const CsvField& field = row[column.place];
+    if (column.is_mask) {
+      if (!numbers) numbers = HeapBuffer::make(columns.size() * kSlot);
+      numbers->mutable_data()[i * kSlot] = std::byte{!field.text.empty()};
+      fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};
+      continue;
+    }
     const bool takes_fallback = field.text.empty() && column.fallback;
     const std::string_view text = takes_fallback ? std::string_view(*column.fallback) : field.text;
     if (!is_text(column.dtype)) {
@@ -226,6 +252,7 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     if (!column.note.empty()) out.said.push_back(column.note);
   out.said = first_notes(std::move(out.said));
   if (!out.hint.empty()) out.said.push_back("rows have one column: " + out.hint);
+  HEADRACE_TRY(set_nulls(options.nulls, out));
   out.find_uses();
   return out;
 }
@@ -240,7 +267,8 @@ CsvTable CsvTable::with_columns(std::span<const int> of_these) const {
 
 void CsvTable::find_uses() {
   uses.assign(width, kUnused);
-  for (size_t i = 0; i < columns.size(); ++i) uses[columns[i].place] = static_cast<uint32_t>(i);
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].is_mask) uses[columns[i].place] = static_cast<uint32_t>(i);
 }
 
 }  // namespace headrace

@@ -1,11 +1,13 @@
 // The chosen columns of a CSV data set, and how a row becomes their values.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "headrace/formats/csv/index.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
@@ -15,6 +17,7 @@ struct CsvOptions {
   bool has_header = true;
   std::vector<std::string> names, columns;  // empty: those of the files; all
   Value dtypes, defaults;                   // objects by column, or null
+  NullRules nulls;                          // for empty fields
 };
 
 struct CsvColumn {
@@ -24,6 +27,7 @@ struct CsvColumn {
   std::optional<std::string> fallback = std::nullopt;  // the value of an empty field
   Tensor fallback_value = {};                          // the same as a tensor
   std::string note = {};  // what made it text, when most of its fields are numbers
+  bool is_mask = false;   // of the column at this position: whether its field is not empty
 };
 
 struct CsvTable {
@@ -33,10 +37,12 @@ struct CsvTable {
   std::vector<std::string> said = {};  // notes()
   std::vector<uint32_t> uses = {};     // index into `columns` of each field of a row; kUnused: not chosen
   static constexpr uint32_t kUnused = ~uint32_t{0};
-  void find_uses();       // sets `uses`
-  std::string hint = {};  // for rows of one column: another delimiter would split them
+  void find_uses();        // sets `uses`
+  std::string hint = {};   // for rows of one column: another delimiter would split them
+  std::string nulls = {};  // how empty fields are read, for a fingerprint
 
   Schema schema() const;
+  bool has_masks() const { return std::ranges::any_of(columns, &CsvColumn::is_mask); }
   const std::vector<std::string>& notes() const { return said; }  // columns that may be misread
   CsvTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;

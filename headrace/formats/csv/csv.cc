@@ -48,6 +48,7 @@ Result<CsvOptions> options_of(const OpenRequest& request) {
   HEADRACE_ASSIGN(out.columns, request.strings("columns"));
   if (const Value* dtypes = request.options.find("dtypes")) out.dtypes = *dtypes;
   if (const Value* defaults = request.options.find("defaults")) out.defaults = *defaults;
+  HEADRACE_ASSIGN(out.nulls, NullRules::of(request));
   return out;
 }
 
@@ -86,11 +87,12 @@ Result<SourcePtr> finish(const OpenRequest& request, const CsvOptions& options,
     contents->push_back(*std::move(unpacked));
   }
   HEADRACE_ASSIGN(CsvTable made, csv_table(options, request.path().files, *contents));
+  const std::string nulls = made.nulls;
   RecordFormat format = table_format("csv", std::make_shared<const CsvTable>(std::move(made)));
   format.called = [contents](size_t file, uint64_t record) {
     return "line " + std::to_string((*contents)[file].lines.of(record));
   };
-  format.options = dialect_text(options) + " " + options.defaults.dump();
+  format.options = dialect_text(options) + " " + options.defaults.dump() + nulls;
   return record_files(std::move(format), request, std::move(indexes));
 }
 
@@ -127,8 +129,9 @@ const FormatRegistration registered({
           "number, else str; a warning lists columns that are str because of a few fields. With a dtype "
           "given here, such a field is an error of its row, see `on_error`."},
          {"defaults", "Mapping[str, int | float | str] | None",
-          "{column: value} for empty fields. Without a default, an empty field is \"\" for str and an error "
-          "for a number."},
+          "{column: value} for empty fields. Without a default, an empty field is \"\" for str, and for "
+          "others what `nulls` says."},
+         nulls_option("An empty field of a number or bool, and for \"mask\" also of a str, is a null: "),
          {"delimiter", "str | None",
           "Delimiter between fields; a tab for .tsv files, else a comma, when not given."},
          {"quote", "str", "Quote character; \"\" for files without quotes.", "\""},

@@ -80,12 +80,12 @@ TEST(Csv, ErrorsNameLineAndColumn) {
                   "'x' 5",
                   "column 1: expected a delimiter after the closing quote, got 'z': x, line 8 at byte 28",
                   "expected 2 columns, got 1: x, line 9 at byte 35"));
-  EXPECT_THAT(
-      table_of("a,b\n1,2\n1,\n1,x\n", R"({"dtypes":{"b":"i64"}})"),
-      ElementsAre("a: int64 (), b: int64 ()", "1 2",
-                  "column 'b' is empty in this row; expected int64; set a value with defaults={\"b\": 0}: x, "
-                  "line 3 at byte 8",
-                  "column 'b': expected int64, got 'x': x, line 4 at byte 11"));
+  EXPECT_THAT(table_of("a,b\n1,2\n1,\n1,x\n", R"({"dtypes":{"b":"i64"}})"),
+              ElementsAre("a: int64 (), b: int64 ()", "1 2",
+                          "column 'b' is empty in this row; expected int64; set a value with "
+                          "defaults={\"b\": 0}, or nulls=: x, "
+                          "line 3 at byte 8",
+                          "column 'b': expected int64, got 'x': x, line 4 at byte 11"));
   EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a': expected UTF-8"));
 }
 

@@ -188,9 +188,11 @@ class OpenHuggingFace final : public Opening<OtherData> {
       SelectedRows rows;
       rows.name = "huggingface";
       rows.schema = source->schema();
-      if (columns.size() == rows.schema.size()) {
+      if (!columns.empty() && columns.size() <= rows.schema.size()) {
         std::vector<std::string> fields;
         for (const HuggingFaceColumn& column : columns) fields.push_back(column.name);
+        for (size_t i = columns.size(); i < rows.schema.size(); ++i)
+          fields.push_back(mask_for(rows.schema.names[i], columns));
         rows.schema = schema_of(std::move(fields), rows.schema.specs);
       }
       for (const SplitPart& part : parts) {
@@ -209,6 +211,13 @@ class OpenHuggingFace final : public Opening<OtherData> {
       return select_rows(std::move(source), std::move(rows));
     };
     return Step<OtherData>(std::move(out));
+  }
+
+  // The name of a mask, from that of its column in the files.
+  static std::string mask_for(const std::string& name, const std::vector<HuggingFaceColumn>& columns) {
+    for (const HuggingFaceColumn& column : columns)
+      if (mask_name(column.column) == name) return mask_name(column.name);
+    return name;
   }
 
   OpenRequest request_;

@@ -24,6 +24,7 @@ size_t rounded_up(size_t bytes) { return (bytes + 7) / 8 * 8; }
 using Part = JsonColumn::Part;
 
 size_t made_bytes(const JsonSpan& value, const JsonColumn& column) {
+  if (column.part == Part::mask) return 0;
   if (column.part == Part::texts) return value.text.size();
   if (column.part == Part::lengths) return value.count * sizeof(int64_t);
   return made_bytes(value, column.spec);
@@ -200,6 +201,26 @@ Result<std::vector<Choice>> chosen(const std::vector<std::string>& columns, std:
   return out;
 }
 
+// What a null or missing key is, where `defaults` does not say it; and the masks, behind the other columns.
+// Returns what a fingerprint records.
+Result<std::string> set_nulls(const NullRules& rules, std::vector<Choice>& all) {
+  std::vector<JsonColumn> columns;
+  for (const Choice& choice : all) columns.push_back(choice.column);
+  const Schema schema = schema_of(columns);
+  HEADRACE_ASSIGN(const std::vector<Nulls> nulls, rules.of_fields(schema));
+  HEADRACE_ASSIGN(const std::vector<NullMask> masks, masks_of(schema, nulls));
+  for (size_t i = 0; i < nulls.size(); ++i) {
+    const bool is_no_number = nulls[i] == Nulls::nan && !schema.specs[i].is_static();
+    if (nulls[i] != Nulls::error && !is_no_number && !all[i].column.fallback)
+      all[i].column.fallback = read_as(nulls[i], schema.specs[i]);
+  }
+  for (const NullMask& mask : masks) {
+    const Choice& of = all[mask.field];
+    all.push_back({of.node, of.key, {mask.name, {DType::boolean, {}}, Part::mask}});
+  }
+  return text_of(nulls, schema);
+}
+
 bool is_missing(const JsonSpan& value) {
   return value.type == JsonType::null || value.type == JsonType::nothing;
 }
@@ -238,7 +259,9 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
         "dtypes=");
   HEADRACE_TRY(set_fallbacks(options.defaults, all));
   HEADRACE_ASSIGN(all, chosen(options.columns, std::move(all)));
+  HEADRACE_ASSIGN(std::string nulls, set_nulls(options.nulls, all));
   JsonTable out(std::move(fields));
+  out.nulls_ = std::move(nulls);
   for (Choice& choice : all) {
     if (!choice.column.note.empty()) out.notes_.push_back(choice.column.note);
     out.add(std::move(choice.column), choice.node);
@@ -275,6 +298,10 @@ void JsonTable::enter(uint32_t node) {
 }
 
 Schema JsonTable::schema() const { return schema_of(columns_); }
+
+bool JsonTable::has_masks() const {
+  return std::ranges::any_of(columns_, [](const JsonColumn& column) { return column.part == Part::mask; });
+}
 
 // Clears the members of an object whose key occurs again.
 void JsonTable::forget(uint32_t node, std::vector<JsonSpan>& found) const {
@@ -325,14 +352,17 @@ Status JsonTable::make_fields(const Record& record, const std::vector<JsonSpan>&
   for (size_t i = 0; i < columns_.size(); ++i) {
     const JsonColumn& column = columns_[i];
     const JsonSpan& value = found[slots_[i]];
-    if (!is_missing(value)) {
+    if (column.part == Part::mask) {
+      const bool is_there = !is_missing(value);
+      fields[i] = make_tensor({DType::boolean, {}, reinterpret_cast<const std::byte*>(&is_there)});
+    } else if (!is_missing(value)) {
       Status status = make_value(value, column, {record.buffer, false, made}, fields[i]);
       if (!status.ok()) return std::move(status).before("column " + in_quotes(column.name) + ": ");
     } else {
       if (!column.fallback)
         return corrupt("column " + in_quotes(column.name) + " is " +
                        (value.type == JsonType::null ? "null" : "missing") + " in this line; expected " +
-                       wanted_of(column) + "; set a value with defaults=");
+                       wanted_of(column) + "; set a value with defaults= or nulls=");
       fields[i] = *column.fallback;
     }
   }

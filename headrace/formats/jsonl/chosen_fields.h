@@ -6,6 +6,7 @@
 
 #include "headrace/formats/jsonl/index.h"
 #include "headrace/formats/jsonl/values.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/records/record_files.h"
 
 namespace headrace {
@@ -13,10 +14,12 @@ namespace headrace {
 struct JsonlOptions {
   std::vector<std::string> columns;  // empty: all
   Value dtypes, defaults;            // objects by column, or null
+  NullRules nulls;                   // for null and missing keys
 };
 
 struct JsonColumn {
-  enum class Part : uint8_t { whole, texts, lengths };  // texts, lengths: of a list of strings
+  // texts, lengths: of a list of strings. mask: whether there is a value.
+  enum class Part : uint8_t { whole, texts, lengths, mask };
   std::string name;
   TensorSpec spec;
   Part part = Part::whole;
@@ -31,6 +34,8 @@ class JsonTable {
                                 const std::vector<JsonlContents>& contents);
 
   Schema schema() const;
+  bool has_masks() const;
+  const std::string& nulls() const { return nulls_; }               // how nulls are read, for a fingerprint
   const std::vector<std::string>& notes() const { return notes_; }  // columns that may be misread
   JsonTable with_columns(std::span<const int> of_these) const;
   Status read(const Record& record, std::vector<Tensor>& fields) const;
@@ -63,6 +68,7 @@ class JsonTable {
   std::vector<uint32_t> nodes_, slots_;  // of the columns
   uint32_t num_slots_ = 0;
   std::vector<std::string> notes_;
+  std::string nulls_;
 };
 
 }  // namespace headrace

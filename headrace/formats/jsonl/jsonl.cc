@@ -54,11 +54,12 @@ Result<SourcePtr> finish(const OpenRequest& request, const JsonlOptions& options
     contents.push_back(*std::move(unpacked));
   }
   HEADRACE_ASSIGN(JsonTable made, JsonTable::make(options, request.path().files, contents));
+  const std::string nulls = made.nulls();
   RecordFormat format = table_format("jsonl", std::make_shared<const JsonTable>(std::move(made)));
   format.called = [lines](size_t file, uint64_t record) {
     return "line " + std::to_string((*lines)[file].of(record));
   };
-  format.options = options.defaults.dump();
+  format.options = options.defaults.dump() + nulls;
   return record_files(std::move(format), request, std::move(indexes));
 }
 
@@ -67,6 +68,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(options.columns, request.strings("columns"));
   if (const Value* dtypes = request.options.find("dtypes")) options.dtypes = *dtypes;
   if (const Value* defaults = request.options.find("defaults")) options.defaults = *defaults;
+  HEADRACE_ASSIGN(options.nulls, NullRules::of(request));
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
@@ -99,7 +101,8 @@ const FormatRegistration registered({
                  "every value of every file. \"str\" for other values gives their JSON."},
                 {"defaults", "Mapping[str, Any] | None",
                  "{column: value} for null and missing keys: a number, a string or a list. Without a "
-                 "default, these are errors."},
+                 "default, these are what `nulls` says."},
+                nulls_option("A missing key is a null, too: "),
                 compression_option("gzip and zstd are detected")},
     .raises = {{"CorruptSample",
                 "a line is not a JSON object, or a value is missing or has another dtype. The message has "

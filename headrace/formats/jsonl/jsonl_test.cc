@@ -139,7 +139,7 @@ TEST(Jsonl, MissingListsOfTextsHaveADefaultOrAreAnError) {
   EXPECT_THAT(
       read(text)[2],
       HasSubstr("column 'x/values' is null in this line; expected a list of strings; set a value with "
-                "defaults=: x, line 2 at byte "));
+                "defaults= or nulls=: x, line 2 at byte "));
   EXPECT_THAT(
       read(text, R"({"columns":["x/lengths"]})")[3],
       HasSubstr("column 'x/lengths' is missing in this line; expected a list of strings; set a value"));
@@ -204,10 +204,12 @@ TEST(Jsonl, WhatIsMissingHasADefaultOrIsAnError) {
   const std::string text = "{\"a\":1,\"b\":\"x\",\"c\":[1,2]}\n\n{\"a\":null}\n";
   EXPECT_THAT(
       read(text)[2],
-      HasSubstr("column 'a' is null in this line; expected int64 (); set a value with defaults=: x, line "
-                "3 at byte "));
-  EXPECT_THAT(read(text, R"({"columns":["b"]})")[2],
-              HasSubstr("column 'b' is missing in this line; expected str; set a value with defaults="));
+      HasSubstr(
+          "column 'a' is null in this line; expected int64 (); set a value with defaults= or nulls=: x, line "
+          "3 at byte "));
+  EXPECT_THAT(
+      read(text, R"({"columns":["b"]})")[2],
+      HasSubstr("column 'b' is missing in this line; expected str; set a value with defaults= or nulls="));
   EXPECT_THAT(read(text, R"({"defaults":{"a":-1,"b":"none","c":[0,7]}})"),
               ElementsAre("a: int64 (), b: str, c: int64 (2)", "1 'x' (2)[1 2]", "-1 'none' (2)[0 7]"));
   EXPECT_THAT(read("{\"a\":1}", R"({"defaults":{"a":"x"}})"),

@@ -113,8 +113,10 @@ Result<SourceOpening> open(const OpenRequest& request) {
   };
   out.finish = [request, columns, nulls, where](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(Table table, parquet::make_table(request.path().files, indexes, columns, nulls));
-    return std::make_shared<ParquetSource>(std::move(table), describe_opening("parquet", request),
-                                           request.path().left_out, where.text);
+    const std::vector<Nulls> of_columns = table.nulls;
+    return with_masks(std::make_shared<ParquetSource>(std::move(table), describe_opening("parquet", request),
+                                                      request.path().left_out, where.text),
+                      of_columns);
   };
   return from_records(std::move(out));
 }

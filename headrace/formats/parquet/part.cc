@@ -33,6 +33,9 @@ class Rows final : public Block {
       HEADRACE_TRY(columns_[i].at(row, table_->nulls[i], fields[i]).before("parquet: "));
     return {};
   }
+  bool is_null(uint64_t row, int field) const override {
+    return columns_[static_cast<size_t>(field)].is_null(row);
+  }
   bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
     if (!has_all(rows)) return false;
     const Values& values = columns_[static_cast<size_t>(field)];

@@ -8,9 +8,9 @@
 namespace headrace::parquet {
 namespace {
 
-Status null_value(const Column& column, const char* what, bool may_be_nan) {
+Status got_null(const Column& column, const char* what, const std::string& how_to_read_it) {
   return corrupt("expected " + std::string(what) + " in column '" + column.name + "', got null" +
-                 null_is_read(may_be_nan));
+                 how_to_read_it);
 }
 
 }  // namespace
@@ -20,8 +20,8 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   const bool is_null = !null_rows.empty() && null_rows[row] != 0;
   const bool is_no_number = column->is_list || !is_float(column->dtype);  // NaN cannot replace a null
   if (is_null && !column->null_is_empty && (nulls == Nulls::error || (nulls == Nulls::nan && is_no_number)))
-    return null_value(*column, "a value", !is_no_number);
-  const bool may_have_nulls = !null_items.empty() && !is_null && nulls == Nulls::error;
+    return got_null(*column, "a value", null_is_read(!is_no_number));
+  const bool may_have_nulls = !null_items.empty() && !is_null && refuses_items(nulls);
   if (column->is_text()) {
     if (may_have_nulls) HEADRACE_TRY(without_nulls(starts[row], starts[row + 1] - starts[row]));
     const Piece& piece = pieces[row];  // empty where it is null
@@ -58,8 +58,8 @@ Status Values::without_nulls(uint64_t first_value, uint64_t count) const {
   const auto begin = null_items.begin() + static_cast<ptrdiff_t>(first_value);
   const auto end = begin + static_cast<ptrdiff_t>(count);
   if (std::find(begin, end, 1) == end) return {};
-  return null_value(*column, column->is_of_texts() ? "strings without nulls" : "numbers without nulls",
-                    is_float(column->dtype));
+  return got_null(*column, column->is_of_texts() ? "strings without nulls" : "numbers without nulls",
+                  null_item_is_read(is_float(column->dtype)));
 }
 
 // Replaces nulls, in a copy.

@@ -28,6 +28,8 @@ struct Values {
 
   // Shares the bytes. `row` counts from `first`. REQUIRES: it exists.
   Status at(uint64_t row, Nulls nulls, Tensor& out) const;
+  // Whether at() reads a null. `row` counts from `first`.
+  bool is_null(uint64_t row) const { return !null_rows.empty() && null_rows[first + row] != 0; }
   // Lengths of the strings of each row's list: the values of column `of`, which has the same leaf. Shares
   // memory.
   Values lengths(const Column& of) const;

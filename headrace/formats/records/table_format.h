@@ -10,7 +10,8 @@
 
 namespace headrace {
 
-// Table: schema(), notes(), read(record, fields), put(run, places), with_columns(fields).
+// Table: schema(), has_masks(), notes(), read(record, fields), put(run, places), with_columns(fields). Masks
+// of nulls are made by read() alone.
 template <class Table> RecordFormat table_format(std::string name, std::shared_ptr<const Table> table) {
   RecordFormat out;
   out.name = name;
@@ -19,7 +20,8 @@ template <class Table> RecordFormat table_format(std::string name, std::shared_p
   out.read = [table](const Record& record, std::vector<Tensor>& fields) {
     return table->read(record, fields);
   };
-  out.put = [table](const RecordRun& run, std::span<const FieldPlace> to) { return table->put(run, to); };
+  if (!table->has_masks())
+    out.put = [table](const RecordRun& run, std::span<const FieldPlace> to) { return table->put(run, to); };
   out.with_fields = [name, table](std::span<const int> fields) {
     return table_format(name, std::make_shared<const Table>(table->with_columns(fields)));
   };

@@ -180,7 +180,10 @@ struct Narrowing {
     return below;
   }
   // The number of rows of a batch can be taken from any field: the cheapest one.
-  Narrowed rows() const { return narrow(node->input(), wanted.empty() ? Fields{smallest()} : wanted); }
+  Narrowed rows() const {
+    const bool is_counted = wanted.empty() && node->input()->schema.size() > 0;
+    return narrow(node->input(), is_counted ? Fields{smallest()} : wanted);
+  }
   int smallest() const {
     const std::vector<TensorSpec>& specs = node->input()->schema.specs;
     const auto size = [](const TensorSpec& spec) {

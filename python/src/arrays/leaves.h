@@ -18,16 +18,18 @@ inline constexpr size_t kMostCopied = 16384;
 // REQUIRES: the GIL is held, also for the destructor.
 class Leaves {
  public:
-  explicit Leaves(const Nest& nest) : nest_(nest), results_(nest.num_leaves()) {}
+  // `specs` outlives this object.
+  Leaves(const Nest& nest, const std::vector<TensorSpec>& specs)
+      : nest_(nest), specs_(specs), results_(nest.num_leaves()) {}
 
   // Read the leaves of `value`, or of the list that `convert(value)` returns if `value` does not consist of
-  // dicts, tuples, numbers, bytes, str and C-contiguous arrays in the expected nesting. Valid until the next
-  // read() or clear(). REQUIRES: the value outlives them.
+  // dicts, tuples, numbers, bytes, str and C-contiguous arrays in the expected nesting and of the expected
+  // specs. Valid until the next read() or clear(). REQUIRES: the value outlives them.
   template <class Convert> void read(const nb::object& value, Convert&& convert) {
     clear();
     leaves_.resize(nest_.num_leaves());
     if (nest_.unpack(value, leaves_) &&
-        std::ranges::all_of(leaves_, [&](nb::handle leaf) { return results_.add(leaf); }))
+        std::ranges::all_of(leaves_, [&](nb::handle leaf) { return results_.add_fitting(leaf, specs_); }))
       return;
     clear();
     converted_ = nb::cast<nb::list>(convert(value));
@@ -43,6 +45,7 @@ class Leaves {
 
  private:
   const Nest& nest_;
+  const std::vector<TensorSpec>& specs_;
   Results results_;
   std::vector<nb::handle> leaves_;  // of the value, or of `converted_`
   nb::object converted_;

@@ -23,6 +23,11 @@ class Results {
   // Add one leaf: a number, bytes, str, a NumPy scalar or a C-contiguous array. False if it is something
   // else, which may still be convertible. REQUIRES: fewer than num_leaves so far.
   bool add(nb::handle leaf);
+  // The same for a leaf that the spec of its place in `specs` admits; false also if it does not, or has none.
+  bool add_fitting(nb::handle leaf, const std::vector<TensorSpec>& specs) {
+    const size_t at = items_.size();
+    return add(leaf) && at < specs.size() && specs[at].admits(view(at).spec());
+  }
   // Add a leaf converted by Python code (headrace._function.to_leaf). Throws TypeError.
   void add_converted(nb::handle leaf);
   void clear();

@@ -63,7 +63,9 @@ nb::object Callee::returned(const nb::object& sample, const Key& key) {
 void Callee::take(const nb::object& returned, Results& results) const {
   Few<nb::handle> leaves(output_.num_leaves());
   if (output_.unpack(returned, leaves.items())) {
-    if (std::ranges::all_of(leaves.items(), [&](nb::handle leaf) { return results.add(leaf); })) return;
+    if (std::ranges::all_of(leaves.items(),
+                            [&](nb::handle leaf) { return results.add_fitting(leaf, outputs_); }))
+      return;
     results.clear();
   }
   for (nb::handle leaf : nb::cast<nb::list>(convert_(returned))) results.add_converted(leaf);

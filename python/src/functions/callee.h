@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "headrace/core/random/key.h"
 #include "python/src/arrays/nest.h"
@@ -19,14 +20,15 @@ namespace nb = nanobind;
 class Callee {
  public:
   // `function(sample)`, or `function(sample, rng=)` if `random`; `convert(result)` returns the list of leaves
-  // of a result that does not consist of dicts, tuples, numbers, bytes, str and C-contiguous arrays, or
-  // raises.
+  // of a result that does not consist of dicts, tuples, numbers, bytes, str and C-contiguous arrays of the
+  // specs `outputs`, or raises.
   Callee(nb::object function, nb::object convert, const std::string& input, const std::string& output,
-         bool random)
+         std::vector<TensorSpec> outputs, bool random)
       : function_(std::move(function)),
         convert_(std::move(convert)),
         input_(input),
         output_(output),
+        outputs_(std::move(outputs)),
         random_(random) {}
 
   size_t num_results() const { return output_.num_leaves(); }
@@ -39,6 +41,7 @@ class Callee {
 
   nb::object function_, convert_;
   Nest input_, output_;
+  std::vector<TensorSpec> outputs_;
   bool random_;
   Generators generators_;
 };

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from ._function import Leaves, is_function_leaf, label_of, to_leaf
-from ._structure import flatten
+from .._function import label_of
+from .element import Form, Leaves, form_of
 
 
 class ReplayWarning(UserWarning):
@@ -69,11 +71,58 @@ def name_of(make: Any) -> str:
     return label_of(make) if inspect.isroutine(make) else type(make).__name__
 
 
+def form_of_samples(make: Any) -> Form:
+    """Return the form of the samples of an iterable, from those of epoch 0, and leave it as it was.
+
+    Raises:
+        ValueError: there is none.
+    """
+    with as_it_was(make):
+        samples = iter(opener(make)(0))
+        if isinstance(make, Filled):
+            defaults = make.defaults
+            samples = (filled("from_generator", sample, defaults) for sample in samples)
+        for first in samples:
+            return form_of(itertools.chain([first], samples), "the first one")
+    raise ValueError("from_generator: expected at least one sample, to infer the fields; or pass signature=")
+
+
+@contextmanager
+def as_it_was(*made: Any) -> Iterator[None]:
+    """Give iterables their state back at the end, if a look at their samples changed it.
+
+    An iterator has its own position, but an iterable that is resumed by `load_state_dict()` may hold the only one.
+    """
+    before = [(owner, _state_of(owner)) for owner in map(_made_by, made) if _has_state(owner)]
+    try:
+        yield
+    finally:
+        for owner, state in before:
+            if state is not None and _state_of(owner) != state:
+                owner.load_state_dict(json.loads(state))
+
+
+def _has_state(owner: Any) -> bool:
+    return isinstance(owner, Iterable) and hasattr(owner, "state_dict") and hasattr(owner, "load_state_dict")
+
+
+def _made_by(make: Any) -> Any:
+    return make.make if isinstance(make, Filled) else make
+
+
+def _state_of(owner: Any) -> str | None:
+    """Return the state as JSON; None if it has none before it is used."""
+    try:
+        return json.dumps(owner.state_dict())
+    except Exception:  # noqa: BLE001 -- a user's method, asked earlier than a run would
+        return None
+
+
 class Pass:
     """One pass over the samples."""
 
-    def __init__(self, iterable: Iterable[Any], structure: str, name: str, defaults: Mapping[str, Any]):
-        self._iterable, self._structure, self._name = iterable, structure, name
+    def __init__(self, iterable: Iterable[Any], form: Form, name: str, defaults: Mapping[str, Any]):
+        self._iterable, self._form, self._name = iterable, form, name
         self._defaults = defaults
         self._iterator: Iterator[Any] | None = None
 
@@ -87,10 +136,7 @@ class Pass:
         """Return the leaves of a sample, converted for the engine; called for samples that it cannot read itself."""
         if self._defaults:
             value = filled("from_generator", value, self._defaults)
-        names, leaves, nest = flatten(value, is_function_leaf)
-        if nest != self._structure:
-            raise ValueError(f"a sample has the structure {nest}, but the first one has {self._structure}")
-        return [to_leaf(leaf, name) for name, leaf in zip(names, leaves, strict=True)]
+        return self._form.leaves(value, "a sample")
 
     def tell(self) -> str | None:
         """Return the state of the iterator, or of the iterable, as JSON; None if neither has one."""

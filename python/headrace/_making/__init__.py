@@ -1,0 +1,1 @@
+"""Elements that Python code makes: what they are, for every maker alike."""
