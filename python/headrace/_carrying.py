@@ -167,7 +167,7 @@ def _with_state(node: _core.Node, initial: Any) -> tuple[Given, list[Any], Any]:
     given = Given(
         [*names, *elements.names],
         both,
-        lambda at, slot: Tracer(slot, node, at, leaves),
+        lambda at, slot: Tracer(slot, node, at, leaves, samples=samples),
         samples,
         lambda: [*leaves, *elements.zeros()],
     )

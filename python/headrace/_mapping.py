@@ -47,7 +47,7 @@ def elements_of(node: _core.Node) -> Given:
     return Given(
         names,
         structure,
-        lambda at, slot: Tracer(slot, node, at),
+        lambda at, slot: Tracer(slot, node, at, samples=lambda: _first_samples(node.without_order())),
         lambda: _first_samples(node.without_order()),
         lambda: [_zero(*spec) for spec in specs],
     )
