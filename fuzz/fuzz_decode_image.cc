@@ -1,5 +1,5 @@
-// Any bytes, decoded in all colour modes into memory of exactly the measured size, and turned upright; and
-// pictures of the upright image: the whole, a corner, and both together.
+// Any bytes, decoded in all colour modes and dtypes into memory of exactly the measured size, and turned
+// upright; and pictures of the upright image: the whole, a corner, and both together.
 #include <cstdlib>
 #include <vector>
 
@@ -8,6 +8,7 @@
 #include "headrace/codecs/resampled.h"
 
 using headrace::Color;
+using headrace::DType;
 
 namespace {
 
@@ -16,12 +17,19 @@ constexpr int64_t kMaxPixels = 1 << 22;  // larger images only slow the fuzzer d
 void decode(std::span<const std::byte> bytes, const headrace::ImageHeader& header, Color color) {
   if (!headrace::check_color(header, color).ok()) return;
   const int channels = headrace::decoded_channels(header, color);
-  const auto row = static_cast<size_t>(header.width * channels);
-  std::vector<uint8_t> pixels(row * static_cast<size_t>(header.height)), upright(pixels.size());
-  headrace::Scratch scratch;
-  if (!headrace::decode_image(bytes, header, color, header.whole(), pixels.data(), row, scratch).ok()) return;
-  headrace::apply_orientation(pixels.data(), header.height, header.width, channels, header.orientation,
-                              upright.data());
+  for (const DType dtype : {DType::u8, DType::u16, DType::f32}) {
+    if (!headrace::gives_samples(header, color, dtype)) continue;
+    const size_t pixel = static_cast<size_t>(channels) * headrace::size_of(dtype),
+                 row = static_cast<size_t>(header.width) * pixel;
+    std::vector<std::byte> pixels(row * static_cast<size_t>(header.height));
+    headrace::Scratch scratch;
+    if (!headrace::decode_samples(bytes, header, color, dtype, header.whole(), pixels.data(), row, scratch)
+             .ok())
+      continue;
+    std::vector<uint8_t> upright(pixels.size());
+    headrace::apply_orientation(reinterpret_cast<const uint8_t*>(pixels.data()), header.height, header.width,
+                                static_cast<int>(pixel), header.orientation, upright.data());
+  }
 }
 
 // The sum of a picture's pixels.

@@ -163,6 +163,9 @@ std::vector<Suspicion> find_suspicions(const Look& look) {
                  chosen(look, [](const Looked& s) { return s.turned; })});
   out.push_back({"one_colour", "all pixels are the same", "the picture is empty", 0,
                  chosen(look, [](const Looked& s) { return s.one_colour; })});
+  out.push_back({"many_bits", "more than 8 bits a sample, or floats",
+                 "decode_image refuses them without dtype=, so that no bits are lost unseen", 0,
+                 chosen(look, [](const Looked& s) { return s.many_bits; })});
   return out;
 }
 

@@ -82,6 +82,7 @@ void describe(const CheckedSample& sample, const Pixels& pixels, Looked& out) {
   out.width = static_cast<uint16_t>(sample.header.width);
   out.kind = kind_of(sample.header, content);
   out.turned = sample.header.orientation != 1, out.one_colour = content.one_colour;
+  out.many_bits = sample.header.dtype != DType::u8;
 }
 
 // Results of one thread.

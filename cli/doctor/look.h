@@ -26,6 +26,7 @@ struct Looked {
   bool broken = false;
   bool turned = false;      // by EXIF
   bool one_colour = false;  // all pixels are the same
+  bool many_bits = false;   // more than 8 a sample, or floats
 };
 
 // The longest of many times, and their median, from a histogram with bins 9 % wide. For one thread.

@@ -35,6 +35,10 @@ struct ImageCodec {
   // Contract: decode_image in image.h.
   Status (*decode)(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                    uint8_t* out, size_t row_stride, Scratch& scratch) = nullptr;
+  // For headers whose dtype is not u8: header.channels samples of that dtype for each pixel, as they are
+  // stored. Otherwise as `decode`, which is not called for them; `row_stride` is in bytes.
+  Status (*decode_stored)(std::span<const std::byte> bytes, const ImageHeader& header, const Box& part,
+                          std::byte* out, size_t row_stride, Scratch& scratch) = nullptr;
   // Optional: decode_resampled (resampled.h) for an image as it is stored. False where the caller must decode
   // and resize; some rows may have been taken by then.
   Result<bool> (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,

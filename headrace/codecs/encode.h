@@ -12,7 +12,7 @@ enum class ChromaSubsampling : uint8_t { yuv420, yuv422, yuv444 };
 // JPEG of libjpeg-turbo with optimised Huffman tables. quality: 1 to 100, on libjpeg's scale.
 Result<std::string> encode_jpeg(const View& image, int quality, ChromaSubsampling subsampling);
 
-// The same, or with alpha as (height, width, 2 or 4), as a PNG of 8 bits.
+// The same, or with alpha as (height, width, 2 or 4), as a PNG of 8 bits; a uint16 image as one of 16.
 Result<std::string> encode_png(const View& image);
 
 }  // namespace headrace

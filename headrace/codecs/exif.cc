@@ -33,12 +33,11 @@ constexpr uint32_t kOrientationTag = 0x0112, kShort = 3, kLong = 4;
 constexpr size_t kEntrySize = 12;
 
 // Walk the source in the order of the output: a step per output column and one per output row.
-template <int kChannels> void turn(const uint8_t* first, ptrdiff_t row_step, ptrdiff_t column_step,
-                                   int64_t rows, int64_t columns, uint8_t* out) {
+template <int kBytes> void turn(const uint8_t* first, ptrdiff_t row_step, ptrdiff_t column_step, int64_t rows,
+                                int64_t columns, uint8_t* out) {
   for (int64_t y = 0; y < rows; ++y) {
     const uint8_t* in = first + y * row_step;
-    for (int64_t x = 0; x < columns; ++x, in += column_step, out += kChannels)
-      std::memcpy(out, in, kChannels);
+    for (int64_t x = 0; x < columns; ++x, in += column_step, out += kBytes) std::memcpy(out, in, kBytes);
   }
 }
 
@@ -62,24 +61,28 @@ int exif_orientation(std::span<const std::byte> bytes) {
   return 1;
 }
 
-void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int channels, int orientation,
+void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int pixel_bytes, int orientation,
                        uint8_t* out) {
   const bool transposes = orientation_transposes(orientation);
   const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
   const bool from_bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-  const ptrdiff_t down = width * channels;
+  const ptrdiff_t down = width * pixel_bytes;
   const uint8_t* first =
-      in + (from_bottom ? (height - 1) * down : 0) + (from_right ? (width - 1) * channels : 0);
+      in + (from_bottom ? (height - 1) * down : 0) + (from_right ? (width - 1) * pixel_bytes : 0);
   const ptrdiff_t vertical = from_bottom ? -down : down;
-  const ptrdiff_t horizontal = from_right ? -channels : channels;
+  const ptrdiff_t horizontal = from_right ? -pixel_bytes : pixel_bytes;
   const ptrdiff_t row_step = transposes ? horizontal : vertical,
                   column_step = transposes ? vertical : horizontal;
   const int64_t rows = transposes ? width : height, columns = transposes ? height : width;
-  switch (channels) {
+  switch (pixel_bytes) {
     case 1: return turn<1>(first, row_step, column_step, rows, columns, out);
     case 2: return turn<2>(first, row_step, column_step, rows, columns, out);
     case 3: return turn<3>(first, row_step, column_step, rows, columns, out);
-    default: return turn<4>(first, row_step, column_step, rows, columns, out);
+    case 4: return turn<4>(first, row_step, column_step, rows, columns, out);
+    case 6: return turn<6>(first, row_step, column_step, rows, columns, out);
+    case 8: return turn<8>(first, row_step, column_step, rows, columns, out);
+    case 12: return turn<12>(first, row_step, column_step, rows, columns, out);
+    default: return turn<16>(first, row_step, column_step, rows, columns, out);
   }
 }
 

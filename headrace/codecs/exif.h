@@ -14,9 +14,10 @@ int exif_orientation(std::span<const std::byte> tiff);
 // Whether applying `orientation` exchanges height and width.
 constexpr bool orientation_transposes(int orientation) { return orientation >= 5; }
 
-// Turns dense (height, width, channels) pixels upright. `out` is dense as well and does not overlap `in`; it
-// is (width, height, channels) when the orientation transposes. REQUIRES: 1 <= orientation <= 8.
-void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int channels, int orientation,
+// Turns dense (height, width) pixels of `pixel_bytes` upright. `out` is dense as well and does not overlap
+// `in`; it is (width, height) when the orientation transposes. REQUIRES: 1 <= orientation <= 8; pixels of 1
+// to 4 samples of 1, 2 or 4 bytes.
+void apply_orientation(const uint8_t* in, int64_t height, int64_t width, int pixel_bytes, int orientation,
                        uint8_t* out);
 
 }  // namespace headrace

@@ -43,6 +43,13 @@ TEST(Exif, TurningKeepsThePixelsOfAllChannelsTogether) {
   std::vector<uint8_t> out(6);
   apply_orientation(stored.data(), 1, 2, 3, 3, out.data());
   EXPECT_EQ(out, (std::vector<uint8_t>{4, 5, 6, 1, 2, 3}));
+  for (const size_t bytes : {6u, 8u, 12u, 16u}) {  // of wider samples
+    std::vector<uint8_t> pixels(2 * bytes), turned(2 * bytes);
+    for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i);
+    apply_orientation(pixels.data(), 1, 2, static_cast<int>(bytes), 3, turned.data());
+    EXPECT_EQ(turned[0], bytes);
+    EXPECT_EQ(turned[2 * bytes - 1], bytes - 1);
+  }
 }
 
 }  // namespace

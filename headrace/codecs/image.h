@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "headrace/core/box.h"
+#include "headrace/core/dtype.h"
 #include "headrace/core/pool.h"
 #include "headrace/core/status.h"
 
@@ -29,10 +30,12 @@ struct ImageHeader {
   int64_t height = 0, width = 0;
   int channels = 0;  // as `Color::unchanged` gives them: 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA or CMYK
   bool is_cmyk = false;
-  int bit_depth = 8;    // per channel in the file; decoded pixels are always 8 bits
+  int bit_depth = 8;    // per channel in the file
   int orientation = 1;  // EXIF 1..8; 1 when the file has none
-  // Whether pixels can be the stored numbers: of a palette, or grey of fewer than 8 bits.
+  // Whether pixels can be the stored numbers: of a palette, or grey that the format keeps as it is.
   bool has_indexes = false;
+  DType dtype = DType::u8;  // that holds its samples: u8 for up to 8 bits, u16 for up to 16, f32 for floats
+  uint16_t most = 255;      // where that is u16: the number that is white, and opaque
 
   Box whole() const { return {0, 0, height, width}; }
 };
@@ -55,8 +58,12 @@ constexpr int decoded_channels(const ImageHeader& header, Color color) {
   return color == Color::rgb ? 3 : color == Color::unchanged ? header.channels : 1;
 }
 
-// `unavailable` for Color::index of an image that has no palette and is not grey of up to 8 bits.
+// `unavailable` for Color::index of an image that has no stored numbers to give.
 Status check_color(const ImageHeader& header, Color color);
+
+// Whether decode_samples can give this dtype: u8 of any image, what the image has (header.dtype), and u16 of
+// Color::index.
+bool gives_samples(const ImageHeader& header, Color color, DType dtype);
 
 // Decodes at least the pixels of `part`, each to its place among header.height rows of header.width *
 // decoded_channels(header, color) bytes, `row_stride` bytes apart; the rest of `out` is undefined. The bytes
@@ -66,7 +73,15 @@ Status check_color(const ImageHeader& header, Color color);
 // Damaged data is an error, never grey pixels. Damage below `part`, or right of it in its last rows, may go
 // unnoticed, except in a JPEG that does not end with its end marker: that one is decoded to its end, so that
 // a truncated file is always an error.
+//
+// Samples of more than 8 bits are narrowed to their high 8 bits (floats: 0 is black, 1 is white): whoever
+// calls this must know that nothing is lost that matters, or have been told to.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                     uint8_t* out, size_t row_stride, Scratch& scratch);
+
+// The same with samples of `dtype`, whose numbers, other than those of u8, are the stored ones, not scaled.
+// `row_stride` is in bytes. REQUIRES: gives_samples().
+Status decode_samples(std::span<const std::byte> bytes, const ImageHeader& header, Color color, DType dtype,
+                      const Box& part, std::byte* out, size_t row_stride, Scratch& scratch);
 
 }  // namespace headrace

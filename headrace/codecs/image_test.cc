@@ -78,6 +78,8 @@ TEST(Image, UnsupportedKindsOfJpegSayWhy) {
             "expected a JPEG of 8 bits, got 12");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xc0\0\x0b\x08\0\x08\0\x08\x02\x01\x11\0", 15}),
             "expected a JPEG of 1, 3 or 4 components, got 2");
+  EXPECT_EQ(refusal({"\xff\xd8\xff\xf7\0\x0b\x08\0\x08\0\x08\x01\x01\x11\0", 15}),
+            "expected a baseline or progressive JPEG, got JPEG-LS");
   EXPECT_EQ(refusal({"\xff\xd8\xff\xd9", 4}), "damaged JPEG: no frame header");
   EXPECT_EQ(refusal({"\xff\xd8\xff", 3}), "truncated JPEG: ends before its frame header");
 }

@@ -317,6 +317,27 @@ size_t resize_scratch_bytes(const Resize& r) {
   return std::max(scratch_bytes<BytePasses>(r), scratch_bytes<FloatPasses>(r));
 }
 
+size_t resize_u16_scratch_bytes(const Resize& r) {
+  Pieces pieces(nullptr);
+  pieces.take(r.in_height * r.in_width * r.channels * 4);
+  pieces.take(r.out_height * r.out_width * r.channels * 4);
+  return pieces.used() + scratch_bytes<FloatPasses>(r);
+}
+
+void resize_u16(const Resize& r, const uint16_t* in, int64_t in_stride, uint16_t* out, int64_t out_stride,
+                std::byte* scratch) {
+  Pieces pieces(scratch);
+  const int64_t in_row = r.in_width * r.channels, out_row = r.out_width * r.channels;
+  auto* const wide = reinterpret_cast<float*>(pieces.take(r.in_height * in_row * 4));
+  auto* const made = reinterpret_cast<float*>(pieces.take(r.out_height * out_row * 4));
+  for (int64_t y = 0; y < r.in_height; ++y) std::copy_n(in + y * in_stride, in_row, wide + y * in_row);
+  resize_with<FloatPasses>(r, wide, in_row, made, out_row, scratch + pieces.used());
+  for (int64_t y = 0; y < r.out_height; ++y)
+    std::transform(made + y * out_row, made + (y + 1) * out_row, out + y * out_stride, [](float value) {
+      return static_cast<uint16_t>(std::clamp(value, 0.0f, 65535.0f) + 0.5f);
+    });
+}
+
 void resize_u8(const Resize& r, const uint8_t* in, int64_t in_stride, uint8_t* out, int64_t out_stride,
                std::byte* scratch) {
   resize_with<BytePasses>(r, in, in_stride, out, out_stride, scratch);

@@ -1,5 +1,5 @@
 // Resizes images in memory: u8 exactly as Pillow does (fixed point, two passes, 8 bits in between), f32 with
-// the same filter.
+// the same filter, u16 as f32, rounded at the end.
 //
 // For the operators that change the size of an image, and for code that fuses them. The input may be a region
 // of a larger image: only pixels of the region are used. Free functions, any thread. Cost: a 300 x 280 RGB
@@ -34,6 +34,11 @@ void resize_u8(const Resize& resize, const uint8_t* in, int64_t in_stride, uint8
                std::byte* scratch);
 void resize_f32(const Resize& resize, const float* in, int64_t in_stride, float* out, int64_t out_stride,
                 std::byte* scratch);
+
+// Floats hold all numbers of u16; results are rounded to the nearest and clamped. Not for nearest.
+void resize_u16(const Resize& resize, const uint16_t* in, int64_t in_stride, uint16_t* out,
+                int64_t out_stride, std::byte* scratch);
+size_t resize_u16_scratch_bytes(const Resize& resize);  // instead of resize_scratch_bytes
 
 // Nearest alone, of elements of 1, 2, 4 or 8 bytes and any meaning: they are only copied. Strides count
 // elements.

@@ -45,13 +45,13 @@ struct CropBoxes {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     HEADRACE_TRY(check_inputs(in[0], in[1]));
     const TensorSpec piece = with_size(in[0], {size.front(), size.back()});
-    return std::vector<TensorSpec>{{DType::u8, piece.shape.with_front(in[1].shape[0])}};
+    return std::vector<TensorSpec>{{piece.dtype, piece.shape.with_front(in[1].shape[0])}};
   }
 
   Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
     const View &image = in[0], &boxes = in[1];
     HEADRACE_TRY(check_inputs(image.spec(), boxes.spec()));
-    MutView piece{DType::u8, out[0].shape.without_front(), out[0].data};
+    MutView piece{image.dtype, out[0].shape.without_front(), out[0].data};
     for (int64_t row = 0; row < boxes.shape[0]; ++row, piece.data += piece.size_bytes()) {
       HEADRACE_ASSIGN(const Box box, clip(boxes, row, image.shape));
       HEADRACE_TRY(resize_box(image, box, {interpolation, antialias}, piece, scratch));
@@ -61,8 +61,8 @@ struct CropBoxes {
 
  private:
   static Status check_inputs(const TensorSpec& image, const TensorSpec& boxes) {
-    if (image.dtype != DType::u8 || image.shape.rank() != 3)
-      return invalid("expected a uint8 image (H, W, C), got " + image.text());
+    if ((image.dtype != DType::u8 && image.dtype != DType::u16) || image.shape.rank() != 3)
+      return invalid("expected a uint8 or uint16 image (H, W, C), got " + image.text());
     HEADRACE_TRY(check_resizable(image));
     const bool number = boxes.dtype == DType::i64 || boxes.dtype == DType::i32 || boxes.dtype == DType::f32;
     if (number && boxes.shape.rank() == 2 && (boxes.shape[1] == 4 || boxes.shape[1] == kAny)) return {};

@@ -61,7 +61,7 @@ TEST(CropBoxes, SaysWhatItWants) {
   EXPECT_EQ((*op->infer(good))[0].text(), "uint8 (?, 2, 3, 3)");
   const TensorSpec floats[] = {{DType::f32, {4, 4, 3}}, {DType::i64, {2, 4}}};
   EXPECT_EQ(op->infer(floats).status().text(),
-            "crop_boxes: expected a uint8 image (H, W, C), got float32 (4, 4, 3)");
+            "crop_boxes: expected a uint8 or uint16 image (H, W, C), got float32 (4, 4, 3)");
   const TensorSpec five[] = {{DType::u8, {4, 4, 3}}, {DType::i64, {2, 5}}};
   EXPECT_EQ(op->infer(five).status().text(),
             "crop_boxes: expected int64, int32 or float32 boxes (n, 4), got int64 (2, 5)");

@@ -12,6 +12,7 @@ struct CropMirrorNormalize {
   std::optional<std::vector<int64_t>> crop;
   float mirror = 0.0f;
   std::vector<float> mean{0.0f}, std{1.0f};
+  std::optional<float> scale;
   DType dtype = DType::f32;
   std::string layout = "CHW";
   static constexpr std::tuple fields{
@@ -21,7 +22,8 @@ struct CropMirrorNormalize {
       Field{"mean", &CropMirrorNormalize::mean, "As in normalize."},
       Field{"std", &CropMirrorNormalize::std, "As in normalize."},
       Field{"dtype", &CropMirrorNormalize::dtype, "As in normalize."},
-      Field{"layout", &CropMirrorNormalize::layout, "As in normalize."}};
+      Field{"layout", &CropMirrorNormalize::layout, "As in normalize."},
+      Field{"scale", &CropMirrorNormalize::scale, "As in normalize."}};
   static constexpr std::array inputs{std::string_view("image")};
 
   Status check() const {
@@ -39,10 +41,11 @@ struct CropMirrorNormalize {
       const Value::Object params{{"p", Codec<float>::out(mirror)}};
       HEADRACE_ASSIGN(last, builder.add("random_flip", params, last));
     }
-    const Value::Object params{{"mean", value_of(mean)},
-                               {"std", value_of(std)},
-                               {"dtype", Codec<DType>::out(dtype)},
-                               {"layout", layout}};
+    Value params = Value::Object{{"mean", value_of(mean)},
+                                 {"std", value_of(std)},
+                                 {"dtype", Codec<DType>::out(dtype)},
+                                 {"layout", layout}};
+    if (scale) params.set("scale", Codec<float>::out(*scale));
     return builder.add("normalize", params, last);
   }
 

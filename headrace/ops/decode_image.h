@@ -12,8 +12,10 @@ struct ImageDecoding {
   bool upright = false;  // turned by the EXIF orientation
   int64_t max_pixels = kMaxImagePixels;
   bool scale_in_dct = false;
+  std::optional<DType> wanted;  // dtype of the pixels; nothing: u8, of images that have no more bits
 
-  // The header; an error when there are too many pixels.
+  DType dtype() const { return wanted.value_or(DType::u8); }
+  // The header; an error when there are too many pixels, or their samples are not of that dtype.
   Result<ImageHeader> header(std::span<const std::byte> bytes) const;
   // (height, width, channels) of the decoded image.
   Shape shape(const ImageHeader& header) const;

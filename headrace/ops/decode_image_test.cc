@@ -81,5 +81,61 @@ TEST(DecodeImage, RefusalsSayWhy) {
             "decode_image: scale_in_dct needs match=\"fast\", got match=\"exact\"");
 }
 
+// Grey of 16 bits, of floats, and of 8: 2 pixels each.
+const std::string kWide("P5 2 1 65535\n\x03\xe8\xff\xff", 17),
+    kFloats("Pf 2 1 1\n\x3f\x80\0\0\x40\0\0\0", 17), kNarrow("P5 2 1 255\n\x03\xe8", 13);
+
+std::string refused(Value::Object params, std::string_view file) {
+  return std::string(measure(decoder(std::move(params)), file).status().text());
+}
+
+TEST(DecodeImage, MoreThan8BitsAreAskedFor) {
+  EXPECT_EQ(refused({}, kWide),
+            "decode_image: expected an image of up to 8 bits a sample, got PNM with 16 bits a sample: "
+            "dtype=\"uint16\" keeps its numbers, dtype=\"uint8\" the high 8 bits of each");
+  EXPECT_EQ(refused({{"color", "index"}, {"dtype", "uint8"}}, kWide),
+            "decode_image: expected an image of up to 8 bits a sample, got PNM with 16 bits a sample: "
+            "dtype=\"uint16\" keeps its numbers");
+  for (const char* dtype : {"uint8", "uint16", ""})
+    EXPECT_EQ(refused({{"dtype", *dtype ? Value(dtype) : Value()}}, kFloats),
+              "decode_image: expected an image of integers, got PNM of floats: dtype=\"float32\" keeps its "
+              "numbers");
+  EXPECT_EQ(refused({{"dtype", "uint16"}}, kNarrow),
+            "decode_image: expected an image of more than 8 bits a sample, got PNM with 8 bits a sample: "
+            "dtype=\"uint8\" gives its pixels, color=\"index\" the stored numbers of a mask as uint16");
+  EXPECT_EQ(
+      refused({{"dtype", "float32"}}, kNarrow),
+      "decode_image: expected an image of floats, got PNM with 8 bits a sample: decode it without dtype, "
+      "then cast it");
+  EXPECT_TRUE(measure(decoder({{"dtype", "uint8"}}), kWide).ok());
+  EXPECT_TRUE(measure(decoder({{"dtype", "uint16"}, {"color", "index"}}), kNarrow).ok());
+}
+
+TEST(DecodeImage, ItsDtypeIsThatOfItsPixels) {
+  const TensorSpec file{DType::bytes, {kAny}};
+  EXPECT_EQ((*decoder({{"dtype", "uint16"}})->infer({&file, 1}))[0].text(), "uint16 (?, ?, 3)");
+  EXPECT_EQ((*decoder({{"dtype", "f32"}, {"color", "gray"}})->infer({&file, 1}))[0].text(),
+            "float32 (?, ?, 1)");
+  EXPECT_EQ(decoder({{"dtype", "unchanged"}})->infer({&file, 1}).status().text(),
+            "decode_image: dtype=\"unchanged\" is known where an image is: in a pipeline expected "
+            "dtype=\"uint8\", \"uint16\" or \"float32\"");
+  EXPECT_NE(decoder({{"dtype", "uint16"}})->params().dump().find(R"("dtype":"u16")"), std::string::npos);
+  EXPECT_EQ(make_op("decode_image", Value(Value::Object{{"dtype", "int16"}})).status().text(),
+            "decode_image: dtype must be \"uint8\", \"uint16\", \"float32\", \"unchanged\" or None, got "
+            "\"int16\"");
+}
+
+TEST(DecodeImage, UnchangedIsWhatTheFileHas) {
+  const auto settled = [](std::string_view file) {
+    const Value made =
+        *find_op("decode_image")->settle(Value(Value::Object{{"dtype", "unchanged"}}), file_view(file));
+    const Value* dtype = made.find("dtype");
+    return dtype ? dtype->dump() : "none";
+  };
+  EXPECT_EQ(settled(kWide), "\"u16\"");
+  EXPECT_EQ(settled(kFloats), "\"f32\"");
+  EXPECT_EQ(settled(kNarrow), "none");
+}
+
 }  // namespace
 }  // namespace headrace

@@ -32,7 +32,7 @@ struct EncodeImage {
   static constexpr std::string_view name = "encode_image";
   static constexpr std::string_view doc =
       "Encode uint8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by "
-      "libjpeg-turbo, or a PNG of 1 to 4.";
+      "libjpeg-turbo, or a PNG of 1 to 4. uint16 pixels become a PNG of 16 bits.";
   EncodedFormat format = EncodedFormat::jpeg;
   int64_t quality = 90;
   ChromaSubsampling subsampling = ChromaSubsampling::yuv420;
@@ -79,12 +79,14 @@ struct EncodeImage {
   Status check_image(const TensorSpec& in) const {
     const int rank = in.shape.rank();
     const int64_t channels = rank == 3 ? in.shape[2] : 1;
-    const bool is_image = in.dtype == DType::u8 && (rank == 2 || rank == 3);
+    const bool is_png = format == EncodedFormat::png, is_wide = is_png && in.dtype == DType::u16;
+    const bool is_image = (in.dtype == DType::u8 || is_wide) && (rank == 2 || rank == 3);
     const bool fits = channels == kAny || (format == EncodedFormat::jpeg ? channels == 1 || channels == 3
                                                                          : channels >= 1 && channels <= 4);
     if (!is_image || !fits)
-      return invalid(std::string("expected uint8 (height, width, ") +
-                     (format == EncodedFormat::jpeg ? "1 or 3" : "1 to 4") + "), got " + in.text());
+      return invalid(std::string("expected uint8 ") + (is_png ? "or uint16 " : "") + "(height, width, " +
+                     (is_png ? "1 to 4" : "1 or 3") + "), got " + in.text() +
+                     (in.dtype == DType::u16 && !is_png ? "; format=\"png\" keeps 16 bits" : ""));
     for (int i = 0; i < 2; ++i)
       if (in.shape[i] != kAny && (in.shape[i] < 1 || in.shape[i] > kMaxImageSide))
         return invalid("expected sides of 1 to " + std::to_string(kMaxImageSide) + ", got " + in.text());
@@ -101,6 +103,7 @@ struct EncodeImage {
                              in.shape[1],
                              in.shape.rank() == 3 ? in.shape[2] : 0,
                              static_cast<int64_t>(format),
+                             static_cast<int64_t>(in.dtype),
                              quality,
                              static_cast<int64_t>(subsampling)};
     return XXH3_128bits_withSeed(in.data, in.size_bytes(), XXH3_64bits(about, sizeof about));

@@ -69,7 +69,12 @@ TEST(EncodeImage, SaysWhatItWants) {
   EXPECT_EQ(encoder(Value::Object{})->infer(alpha).status().text(),
             "encode_image: expected uint8 (height, width, 1 or 3), got uint8 (8, 8, 4)");
   EXPECT_EQ(encoder(Value::Object{{"format", "png"}})->infer(floats).status().text(),
-            "encode_image: expected uint8 (height, width, 1 to 4), got float32 (8, 8, 3)");
+            "encode_image: expected uint8 or uint16 (height, width, 1 to 4), got float32 (8, 8, 3)");
+  const TensorSpec wide[] = {{DType::u16, {8, 8, 3}}};
+  EXPECT_EQ(
+      encoder(Value::Object{})->infer(wide).status().text(),
+      "encode_image: expected uint8 (height, width, 1 or 3), got uint16 (8, 8, 3); format=\"png\" keeps "
+      "16 bits");
   EXPECT_EQ(make_op("encode_image", Value::Object{{"quality", 0}}).status().text(),
             "encode_image: quality must be from 1 to 100, got 0");
 }

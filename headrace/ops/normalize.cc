@@ -1,5 +1,6 @@
 #include "headrace/ops/normalize.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "headrace/ops/registered.h"
@@ -30,7 +31,8 @@ struct Normalize {
       Field{"std", &Normalize::std,
             "Standard deviation, divided by at the end: one number, or one per channel."},
       Field{"scale", &Normalize::scale,
-            "Factor applied first; None is 1/255 for a uint8 image and 1 for a float32 one."},
+            "Factor applied first; None is 1/255 for a uint8 image and 1 for a float32 one. A uint16 image "
+            "needs it: 1/65535 makes samples of 16 bits 0 to 1, 1 keeps the numbers of a depth map."},
       Field{"dtype", &Normalize::dtype,
             "dtype of the result: float32, float16, bfloat16, or uint8 (rounded and clamped)."},
       Field{"layout", &Normalize::layout, "Layout of the result: channels last or first. The image is HWC."}};
@@ -52,8 +54,13 @@ struct Normalize {
 
   Result<TensorSpec> infer(const TensorSpec& image) const {
     const Shape& in = image.shape;
-    if ((image.dtype != DType::u8 && image.dtype != DType::f32) || in.rank() != 3)
-      return invalid("expected a uint8 or float32 image (H, W, C), got " + image.text());
+    const bool is_wide = image.dtype == DType::u16;
+    if ((image.dtype != DType::u8 && !is_wide && image.dtype != DType::f32) || in.rank() != 3)
+      return invalid("expected a uint8, uint16 or float32 image (H, W, C), got " + image.text());
+    if (is_wide && !scale)
+      return invalid(
+          "expected scale= for a uint16 image, got None: scale=1/65535 makes samples of 16 bits 0 to "
+          "1, 1/1023 those of 10; scale=1 keeps the numbers, as of a depth map");
     for (const auto* list : {&mean, &std})
       if (list->size() > 1 && in[2] != kAny && static_cast<int64_t>(list->size()) != in[2])
         return invalid("expected one " + std::string(list == &mean ? "mean" : "std") +
@@ -83,12 +90,15 @@ struct Normalize {
                                  layout == Layout::chw,
                                  false};
     const int64_t stride = image.shape[1] * channels;
+    Status status;
     if (image.dtype == DType::u8)
       kernels::normalize(job, image.as<uint8_t>(), stride, out.data);
-    else
+    else if (image.dtype == DType::f32)
       kernels::normalize(job, image.as<float>(), stride, out.data);
+    else
+      status = normalize_wide(job, image, out, scratch);
     scratch.reset(mark);
-    return {};
+    return status;
   }
 
   Normalization normalization() const {
@@ -100,6 +110,15 @@ struct Normalize {
 
  private:
   static constexpr float kU8Scale = 1.0f / 255;
+  static Status normalize_wide(const kernels::Normalize& job, const View& image, const MutView& out,
+                               Scratch& scratch) {
+    const auto count = static_cast<size_t>(image.shape.count());
+    const std::span<float> floats = scratch.take<float>(count);
+    if (floats.empty()) return scratch.over_budget(count * sizeof(float), "an image as floats");
+    std::copy_n(image.as<uint16_t>(), count, floats.data());
+    kernels::normalize(job, floats.data(), image.shape[1] * image.shape[2], out.data);
+    return {};
+  }
   static float of_channel(const std::vector<float>& list, size_t channel) {
     return list.size() > 1 ? list[std::min(channel, list.size() - 1)] : list[0];
   }

@@ -58,7 +58,23 @@ TEST(NormalizeOp, SaysWhatItWants) {
   EXPECT_EQ(op->infer(gray).status().text(),
             "normalize: expected one mean or one per channel, got 3 for uint8 (4, 4, 1)");
   EXPECT_EQ(op->infer(planes).status().text(),
-            "normalize: expected a uint8 or float32 image (H, W, C), got uint8 (4, 4)");
+            "normalize: expected a uint8, uint16 or float32 image (H, W, C), got uint8 (4, 4)");
+}
+
+TEST(NormalizeOp, NumbersOf16BitsNeedAScale) {
+  const TensorSpec image[] = {{DType::u16, {1, 2, 1}}};
+  EXPECT_EQ(
+      (*make_op("normalize", Value()))->infer(image).status().text(),
+      "normalize: expected scale= for a uint16 image, got None: scale=1/65535 makes samples of 16 bits 0 to "
+      "1, 1/1023 those of 10; scale=1 keeps the numbers, as of a depth map");
+  const OpPtr op = *make_op("normalize", Value(Value::Object{{"scale", 0.5}, {"mean", 100.0}, {"std", 4.0}}));
+  const std::vector<uint16_t> pixels{1000, 65535};
+  std::vector<float> out(2);
+  Scratch scratch;
+  const View in{DType::u16, {1, 2, 1}, reinterpret_cast<const std::byte*>(pixels.data())};
+  const MutView to{DType::f32, {1, 2, 1}, reinterpret_cast<std::byte*>(out.data())};
+  ASSERT_TRUE(op->run({&in, 1}, Key(), {&to, 1}, scratch).ok());
+  EXPECT_EQ(out, (std::vector<float>{100, 8166.875f}));
 }
 
 }  // namespace

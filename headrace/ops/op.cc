@@ -40,7 +40,7 @@ Result<Geometry> AnyOp::place(const Geometry&, std::span<const View>, const Key&
 }
 
 Value shown_param(std::string_view type, const Value& value) {
-  if (type != "DTypeLike" || !value.text()) return value;
+  if (!type.starts_with("DTypeLike") || !value.text()) return value;
   const auto dtype = parse_dtype(*value.text());
   return dtype.ok() ? Value(std::string(dtype_name(*dtype))) : value;
 }

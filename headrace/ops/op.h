@@ -22,6 +22,10 @@
 //     static constexpr bool elementwise = true;
 //     // Optional: run() uses its key.
 //     static constexpr bool random = true;
+//     // Optional: parameters that ask for what the data have, replaced by what this input has.
+//     Result<RandomFlip> settled(View in) const;
+//     // Optional: parameters left out of plans where they are the default, because they came later.
+//     static constexpr std::array omitted{std::string_view("dtype")};
 //     // Optional: the shape of the output for this sample, when infer() cannot know it.
 //     Result<Shape> measure(View in, const Key& key) const;
 //     // Optional: run() reads only this part of its inputs; the rest is undefined.
@@ -128,6 +132,8 @@ struct OpInfo {
   std::vector<ParamInfo> params;
   // `params` may leave out any parameter that has a default; `bound` names those that come from fields.
   Result<OpPtr> (*make)(const Value& params, std::span<const std::string> bound) = nullptr;
+  // Set where a parameter may ask for what the data have: the parameters for this input.
+  Result<Value> (*settle)(const Value& params, View in) = nullptr;
   // Set for composites instead of `make`.
   Result<std::vector<int>> (*expand)(const Value& params, Builder& builder,
                                      std::span<const int> inputs) = nullptr;

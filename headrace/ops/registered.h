@@ -26,6 +26,14 @@ template <class Op, class F> void each_field(F&& f) {
   std::apply([&](const auto&... field) { (f(field), ...); }, Op::fields);
 }
 
+// Whether plans leave out a parameter of this value.
+template <class Op> bool is_omitted(std::string_view name, const Value& value, const Value& fallback) {
+  if constexpr (requires { Op::omitted; })
+    for (std::string_view omitted : Op::omitted)
+      if (omitted == name) return value == fallback;
+  return false;
+}
+
 template <class Op> std::string prefix() { return std::string(Op::name) + ": "; }
 
 template <class Op> Status check(const Op& op) {
@@ -85,7 +93,8 @@ template <class Op> class Adapter final : public AnyOp {
     Value out{Value::Object()};
     each_field<Op>([&](const auto& field) {
       using T = std::remove_cvref_t<decltype(op_.*field.member)>;
-      out.set(field.name, Codec<T>::out(op_.*field.member));
+      const Value value = Codec<T>::out(op_.*field.member);
+      if (!is_omitted<Op>(field.name, value, Codec<T>::out(Op().*field.member))) out.set(field.name, value);
     });
     return out;
   }
@@ -271,6 +280,14 @@ template <class Op> struct Registered {
         HEADRACE_TRY(op_detail::check(op));
         return OpPtr(std::make_shared<op_detail::Adapter<Op>>(
             op, std::vector<std::string>(bound.begin(), bound.end())));
+      };
+    }
+    if constexpr (requires(const Op op, View in) { op.settled(in); }) {
+      info.settle = [](const Value& params, View in) -> Result<Value> {
+        HEADRACE_ASSIGN(const Op op, op_detail::parse<Op>(params));
+        auto settled = op.settled(in);
+        if (!settled.ok()) return settled.status().before(op_detail::prefix<Op>());
+        return op_detail::Adapter<Op>(*settled, {}).params();
       };
     }
     op_registry_for_registration().emplace(info.name, std::move(info));

@@ -19,10 +19,11 @@ Status check_resizable(const TensorSpec& image, Interpolation interpolation) {
   const Shape& shape = image.shape;
   const bool nearest = interpolation == Interpolation::nearest;
   const bool known_type =
-      nearest ? !is_text(image.dtype) : image.dtype == DType::u8 || image.dtype == DType::f32;
+      nearest ? !is_text(image.dtype)
+              : image.dtype == DType::u8 || image.dtype == DType::u16 || image.dtype == DType::f32;
   if (!known_type || shape.rank() < 2 || shape.rank() > 3 ||
       (shape.rank() == 3 && !fits(shape[2], kMaxChannels)))
-    return invalid((nearest ? "expected an image" : "expected a uint8 or float32 image") +
+    return invalid((nearest ? "expected an image" : "expected a uint8, uint16 or float32 image") +
                    std::string(" (H, W, C) of 1 to 4 channels, or (H, W), got ") + image.text());
   if (!fits(shape[0], kernels::kMaxSide) || !fits(shape[1], kernels::kMaxSide))
     return invalid("expected an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side, got " +
@@ -83,13 +84,18 @@ Status resize_box(View image, const Box& box, Sampling sampling, MutView out, Sc
   const int64_t in_stride = image.shape[1] * channels, out_stride = out.shape[1] * channels;
   const int64_t corner = box.y * in_stride + box.x * channels;
   const Scratch::Mark mark = scratch.mark();
-  const size_t size = kernels::resize_scratch_bytes(resize);
+  const bool as_floats = image.dtype == DType::u16 && sampling.interpolation != Interpolation::nearest;
+  const size_t size =
+      as_floats ? kernels::resize_u16_scratch_bytes(resize) : kernels::resize_scratch_bytes(resize);
   const std::span<std::byte> memory = scratch.take(size);
   if (memory.empty()) return scratch.over_budget(size, "intermediate pixels");
   if (sampling.interpolation == Interpolation::nearest)
     kernels::resize_nearest(resize, size_of(image.dtype),
                             image.data + static_cast<size_t>(corner) * size_of(image.dtype), in_stride,
                             out.data, out_stride, memory.data());
+  else if (as_floats)
+    kernels::resize_u16(resize, image.as<uint16_t>() + corner, in_stride, out.as<uint16_t>(), out_stride,
+                        memory.data());
   else if (image.dtype == DType::u8)
     kernels::resize_u8(resize, image.as<uint8_t>() + corner, in_stride, out.as<uint8_t>(), out_stride,
                        memory.data());

@@ -56,8 +56,8 @@ struct ImageSize {
   int64_t height = kAny, width = kAny;
 };
 
-// An error unless the image can be resized: uint8 or float32, for nearest any numbers, (H, W, C) with 1 to 4
-// channels or (H, W), not empty.
+// An error unless the image can be resized: uint8, uint16 or float32, for nearest any numbers, (H, W, C) with
+// 1 to 4 channels or (H, W), not empty.
 Status check_resizable(const TensorSpec& image, Interpolation interpolation = Interpolation::bilinear);
 
 // One number is the shorter side, two are (height, width); 1 to kMaxImageSide each, the limit of the

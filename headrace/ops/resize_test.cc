@@ -28,11 +28,11 @@ TEST(ResizeOp, InfersTheShape) {
 
 TEST(ResizeOp, SaysWhatItWants) {
   EXPECT_EQ(shape_of(sized({8}), {DType::i64, {5, 5, 3}}),
-            "resize: expected a uint8 or float32 image (H, W, C) of 1 to 4 channels, or (H, W), got int64 "
-            "(5, 5, 3)");
+            "resize: expected a uint8, uint16 or float32 image (H, W, C) of 1 to 4 channels, or (H, W), got "
+            "int64 (5, 5, 3)");
   EXPECT_EQ(shape_of(sized({8}), {DType::u8, {3, 224, 224}}),
-            "resize: expected a uint8 or float32 image (H, W, C) of 1 to 4 channels, or (H, W), got uint8 "
-            "(3, 224, 224)");
+            "resize: expected a uint8, uint16 or float32 image (H, W, C) of 1 to 4 channels, or (H, W), got "
+            "uint8 (3, 224, 224)");
   EXPECT_EQ(shape_of(sized({8}), {DType::u8, {0, 224, 3}}),
             "resize: expected an image of 1 to 16777216 pixels a side, got uint8 (0, 224, 3)");
   EXPECT_EQ(
@@ -58,6 +58,24 @@ TEST(ResizeOp, MasksHoldAnyNumbersAndTakeTheNearest) {
                          {DType::i64, {2, 2}, reinterpret_cast<std::byte*>(mask_out.data())}};
   ASSERT_TRUE(op->run(in, Key(), out, scratch).ok());
   EXPECT_EQ(mask_out, (std::vector<int64_t>{1, int64_t{1} << 40, 7, -9}));
+}
+
+TEST(ResizeOp, RoundsAndClampsNumbersOf16Bits) {
+  const std::vector<uint16_t> numbers{0, 10000, 20000, 4000, 8000, 12000};
+  std::vector<uint16_t> out(2);
+  Scratch scratch;
+  const View in{DType::u16, {3, 2}, reinterpret_cast<const std::byte*>(numbers.data())};
+  const MutView to{DType::u16, {1, 2}, reinterpret_cast<std::byte*>(out.data())};
+  ASSERT_TRUE((*make_op("resize", sized({1, 2})))->run({&in, 1}, Key(), {&to, 1}, scratch).ok());
+  EXPECT_EQ(out, (std::vector<uint16_t>{10857, 8000}));  // weights 2/7, 3/7, 2/7
+  const std::vector<uint16_t> edge{0, 0, 0, 0, 65535, 65535, 65535, 65535};
+  std::vector<uint16_t> larger(24);
+  const View steep{DType::u16, {1, 8}, reinterpret_cast<const std::byte*>(edge.data())};
+  const MutView wide{DType::u16, {1, 24}, reinterpret_cast<std::byte*>(larger.data())};
+  const Value cubic{Value::Object{{"size", Value::List{1, 24}}, {"interpolation", "bicubic"}}};
+  ASSERT_TRUE((*make_op("resize", cubic))->run({&steep, 1}, Key(), {&wide, 1}, scratch).ok());
+  EXPECT_EQ(larger[9], 0);  // below 0 without clamping
+  EXPECT_EQ(larger[14], 65535);
 }
 
 TEST(ResizeOp, RunsTheKernelOnBytesAndFloats) {

@@ -173,7 +173,7 @@ def _with_state(node: _core.Node, bound: Bound, initial: Any) -> tuple[Given, li
     given = Given(
         [*form.names, *elements.names],
         both,
-        lambda at, slot: Tracer(slot, node, at, leaves),
+        lambda at, slot: Tracer(slot, node, at, leaves, samples=samples),
         samples,
         lambda: [*leaves, *elements.zeros()],
     )

@@ -186,6 +186,11 @@ def op_table() -> list:
 def compute(op: str, params: object, data: list) -> list:
     """Run one operator on arrays, bytes or str, eagerly."""
 
+def settled(op: str, params: dict, data: object) -> dict:
+    """
+    The parameters of an operator, with what its data have where they ask for that.
+    """
+
 def compute_function(function: Function, data: list) -> list:
     """Run a C function on arrays, bytes or str, eagerly."""
 

@@ -10,7 +10,7 @@ import json
 import math
 import numbers
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,10 +35,25 @@ def _asked_by_us() -> bool:
 class Tracer(_core.Tracer):
     """A graph being traced, and the C functions that it calls."""
 
-    def __init__(self, slot: str, *arguments: Any):
+    def __init__(self, slot: str, *arguments: Any, samples: Callable[[], Iterator[Any]] | None = None):
         super().__init__(*arguments)
         self._slot = slot
+        self._samples = samples
         self._functions: list[Any] = []
+
+    def settled(self, name: str, params: dict[str, Any], value: int) -> dict[str, Any]:
+        """Return the parameters of an operator with what the first sample has, where they ask for what the data have."""
+        for leaves in self._samples() if self._samples else ():
+            if isinstance(leaves, Exception):
+                continue
+            if value >= len(leaves):
+                break
+            try:
+                settled: dict[str, Any] = _core.settled(name, params, leaf_of(leaves[value]))
+            except (TypeError, ValueError, NotImplementedError):
+                continue  # a damaged file decides nothing
+            return settled
+        raise NeedsData(f'it passed {name} dtype="unchanged", and there is no first image to take it from')
 
     def slot_of(self, function: Any) -> str:
         """Return the slot of a C function in saved plans: the map's slot, with a number from the second function on."""
@@ -250,9 +265,10 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     fields = [value for value in data if isinstance(value, Symbol)]
     symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
     if not symbols:
-        return _core.compute(
-            name, {key: plain(value) for key, value in params.items()}, list(map(leaf_of, data))
-        )
+        given, leaves = {key: plain(value) for key, value in params.items()}, list(map(leaf_of, data))
+        if given.get("dtype") == "unchanged" and leaves:
+            given = _core.settled(name, given, leaves[0])
+        return _core.compute(name, given, leaves)
     tracer = symbols[0]._tracer
     if any(symbol._tracer is not tracer for symbol in symbols):
         raise NeedsData(f"it passed {name} a field of another map")
@@ -260,6 +276,8 @@ def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
         raise NeedsData(f"it passed {name} a constant array together with a field")
     bound = [(key, value._value) for key, value in params.items() if isinstance(value, Symbol)]
     constants = {key: plain(value) for key, value in params.items() if not isinstance(value, Symbol)}
+    if constants.get("dtype") == "unchanged" and fields:
+        constants = tracer.settled(name, constants, fields[0]._value)
     values = tracer.add(name, constants, [field._value for field in fields], bound)
     return [Symbol(tracer, value) for value in values]
 

@@ -249,6 +249,7 @@ def crop_mirror_normalize(
     std: float | Sequence[float] = (1.0,),
     dtype: DTypeLike = "float32",
     layout: str = "CHW",
+    scale: float | None = None,
 ) -> Data:
     """Cut the middle out of an image, mirror it with some probability, and normalise it: center_crop,
     random_flip and normalize in one call.
@@ -261,6 +262,7 @@ def crop_mirror_normalize(
         std: As in normalize.
         dtype: As in normalize.
         layout: As in normalize.
+        scale: As in normalize.
 
     Returns:
         The result.
@@ -268,7 +270,15 @@ def crop_mirror_normalize(
     return apply(
         "crop_mirror_normalize",
         [image],
-        {"crop": crop, "mirror": mirror, "mean": mean, "std": std, "dtype": dtype, "layout": layout},
+        {
+            "crop": crop,
+            "mirror": mirror,
+            "mean": mean,
+            "std": std,
+            "dtype": dtype,
+            "layout": layout,
+            "scale": scale,
+        },
     )[0]
 
 
@@ -281,16 +291,16 @@ def decode_image(
     match: Literal["fast", "exact"] = "fast",
     max_pixels: int = 178956970,
     scale_in_dct: bool = False,
+    dtype: DTypeLike | None = None,
 ) -> Data:
-    """Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to uint8
-    pixels (height, width, channels).
+    """Decode an image file (JPEG, PNG, WebP, GIF, BMP, TIFF and more), recognised by its content, to pixels
+    (height, width, channels): uint8, or `dtype` for files of more than 8 bits a sample.
 
     Args:
         image: The field to work on.
         color: 'rgb': 3 channels, grey replicated, alpha dropped; 'gray': 1 channel; 'unchanged': the file's
             channels; 'index': 1 channel, the stored numbers, for class masks: the indexes of a palette, or
-            the grey of a PNG or TIFF of up to 8 bits, neither scaled nor looked up. Other files are then an
-            error.
+            the grey of a PNG, TIFF or PNM, neither scaled nor looked up. Other files are then an error.
         exif_orientation: Turn the image upright by its EXIF orientation.
         match: 'exact': the bytes of libjpeg-turbo's default decode. 'fast': the same, except that where
             crops, flips and one resize follow in a pipeline, a JPEG's planes are resized before conversion to
@@ -298,6 +308,12 @@ def decode_image(
         max_pixels: Refuse images with more pixels than this.
         scale_in_dct: With match='fast': decode a large JPEG at 1/2, 1/4 or 1/8 of its size where the resize
             shrinks it further still. Faster, and less close to 'exact'.
+        dtype: dtype of the pixels. None: uint8, and a file of more than 8 bits a sample is an error, so that
+            none are lost unseen. 'uint16': the numbers of a file of 9 to 16 bits as they are stored, not
+            scaled: 10 bits are 0 to 1023; with color='index' also those of fewer bits. 'float32': those of a
+            file of floats (TIFF, PFM, JPEG XL). 'uint8': of up to 16 bits the high 8, rounded down: number *
+            256 / (greatest + 1). 'unchanged': what the file has; in a pipeline, what its first image has, and
+            an image of another dtype is an error.
 
     Returns:
         The result.
@@ -311,6 +327,7 @@ def decode_image(
             "match": match,
             "max_pixels": max_pixels,
             "scale_in_dct": scale_in_dct,
+            "dtype": dtype,
         },
     )[0]
 
@@ -385,6 +402,8 @@ def encode_image(
 ) -> Data:
     """Encode uint8 pixels (height, width, channels) as an image file: a JPEG of 1 or 3 channels, by
     libjpeg-turbo, or a PNG of 1 to 4.
+
+    uint16 pixels become a PNG of 16 bits.
 
     Args:
         image: The field to work on.
@@ -713,7 +732,8 @@ def normalize(
         image: The field to work on.
         mean: Mean, subtracted after scaling: one number, or one per channel.
         std: Standard deviation, divided by at the end: one number, or one per channel.
-        scale: Factor applied first; None is 1/255 for a uint8 image and 1 for a float32 one.
+        scale: Factor applied first; None is 1/255 for a uint8 image and 1 for a float32 one. A uint16 image
+            needs it: 1/65535 makes samples of 16 bits 0 to 1, 1 keeps the numbers of a depth map.
         dtype: dtype of the result: float32, float16, bfloat16, or uint8 (rounded and clamped).
         layout: Layout of the result: channels last or first. The image is HWC.
 

@@ -113,6 +113,14 @@ nb::list compute_op(const std::string& op, nb::handle params, const nb::list& da
                      data);
 }
 
+// The parameters with what these data have, where they ask for it.
+nb::dict settled(const std::string& op, const nb::dict& params, nb::handle data) {
+  const OpInfo* info = find_op(op);
+  if (!info || !info->settle) return params;
+  const Tensor tensor = to_tensor(data);
+  return nb::cast<nb::dict>(to_python(unwrap(info->settle(to_value(params), tensor.view()))));
+}
+
 nb::list compute_function(const FunctionHandle& function, const nb::list& data) {
   return compute_now(
       [&](ProgramBuilder& builder, auto inputs) { return builder.add_op(function.op, inputs); }, data);
@@ -131,6 +139,8 @@ void bind_ops(nb::module_& m) {
         "The operators, their inputs and parameters, as described in the C++ sources.");
   m.def("compute", &compute_op, nb::arg("op"), nb::arg("params"), nb::arg("data"),
         "Run one operator on arrays, bytes or str, eagerly.");
+  m.def("settled", &settled, nb::arg("op"), nb::arg("params"), nb::arg("data"),
+        "The parameters of an operator, with what its data have where they ask for that.");
   m.def("compute_function", &compute_function, nb::arg("function"), nb::arg("data"),
         "Run a C function on arrays, bytes or str, eagerly.");
   m.def("output_structure", &output_structure, nb::arg("op"), nb::arg("params"),

@@ -101,6 +101,7 @@ def plant(root):
         "turned": ["fox/turned.jpg"],
         "one_colour": ["fox/plain.jpg"],
         "colour": [],
+        "many_bits": [],
     }
 
 

@@ -1,7 +1,8 @@
-// AVIF through libavif: the first image, of any depth, as 8 bits. The rotation and mirroring that a file
+// AVIF through libavif: the first image, of any depth. The rotation and mirroring that a file
 // requests are reported as an orientation and not applied, as with EXIF.
 #include <avif/avif.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -78,7 +79,9 @@ Result<ImageHeader> read_avif_header(Bytes bytes) {
                      .width = image.width,
                      .channels = channels_of(*decoder),
                      .bit_depth = static_cast<int>(image.depth),
-                     .orientation = orientation_of(image)};
+                     .orientation = orientation_of(image),
+                     .dtype = image.depth > 8 ? DType::u16 : DType::u8,
+                     .most = static_cast<uint16_t>((1u << std::min(image.depth, 16u)) - 1)};
 }
 
 // Planes of the image, twice where a grid is assembled from its tiles, and what the decoder records for each
@@ -90,39 +93,55 @@ size_t bytes_within_libavif(const avifDecoder& decoder) {
   return size_t{image.height} * image.width * (planes + 1);
 }
 
-// RGBA when there is alpha, which the colours may have to be divided by, else RGB.
+// RGBA when there is alpha, which the colours may have to be divided by, else RGB. Of more than 8 bits:
+// numbers of as many, in two bytes each.
 Status decode_to(avifDecoder* decoder, int channels, uint8_t* out, size_t row_stride) {
   avifRGBImage rgb;
   avifRGBImageSetDefaults(&rgb, decoder->image);
-  rgb.depth = 8;
+  rgb.depth = decoder->image->depth > 8 ? decoder->image->depth : 8;
   rgb.format = channels == 4 ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_RGB;
   rgb.pixels = out;
   rgb.rowBytes = static_cast<uint32_t>(row_stride);
   return from_avif(avifImageYUVToRGB(decoder->image, &rgb));
 }
 
-Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                   size_t row_stride, Scratch& scratch) {
+// `T` is uint16_t for images of more than 8 bits.
+template <class T> Status decode_as(Bytes bytes, const ImageHeader& header, int channels, const Box& part,
+                                    T* out, size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const Decoder decoder, open(bytes));
   if (scratch.is_stopped()) return stopped();
   LibraryMemory memory(scratch);
   if (!memory.expect(bytes_within_libavif(*decoder))) return memory.over_budget("an AVIF decoder");
   HEADRACE_TRY(from_avif(avifDecoderNextImage(decoder.get())));
   if (scratch.is_stopped()) return stopped();
-  if (decoder->image->height != header.height || decoder->image->width != header.width)
+  if (decoder->image->height != header.height || decoder->image->width != header.width ||
+      (decoder->image->depth > 8) != (sizeof(T) > 1))
     return corrupt("damaged AVIF: two different headers");
-  const int channels = decoded_channels(header, color), made = decoder->alphaPresent ? 4 : 3;
-  if (channels == made) return decode_to(decoder.get(), channels, out, row_stride);
+  const int made = decoder->alphaPresent ? 4 : 3;
+  auto* const to = reinterpret_cast<uint8_t*>(out);
+  if (channels == made) return decode_to(decoder.get(), channels, to, row_stride);
   const Scratch::Mark mark = scratch.mark();
   const auto row = static_cast<size_t>(header.width * made), size = row * static_cast<size_t>(header.height);
-  const auto pixels = scratch.take<uint8_t>(size);
-  if (pixels.empty()) return scratch.over_budget(size, "pixels of an AVIF");
-  const Status status = decode_to(decoder.get(), made, pixels.data(), row);
+  const auto pixels = scratch.take<T>(size);
+  if (pixels.empty()) return scratch.over_budget(size * sizeof(T), "pixels of an AVIF");
+  const Status status =
+      decode_to(decoder.get(), made, reinterpret_cast<uint8_t*>(pixels.data()), row * sizeof(T));
   for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y)
     convert_channels(pixels.data() + static_cast<size_t>(y) * row, made, static_cast<size_t>(header.width),
-                     out + static_cast<size_t>(y) * row_stride, channels);
+                     reinterpret_cast<T*>(to + static_cast<size_t>(y) * row_stride), channels);
   scratch.reset(mark);
   return status;
+}
+
+Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                   size_t row_stride, Scratch& scratch) {
+  return decode_as(bytes, header, decoded_channels(header, color), part, out, row_stride, scratch);
+}
+
+Status decode_stored_avif(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
+                          size_t row_stride, Scratch& scratch) {
+  return decode_as(bytes, header, header.channels, part, reinterpret_cast<uint16_t*>(out), row_stride,
+                   scratch);
 }
 
 const CodecRegistration registered({.name = "AVIF",
@@ -130,7 +149,8 @@ const CodecRegistration registered({.name = "AVIF",
                                     .endings = {".avif"},
                                     .recognise = is_avif,
                                     .read_header = read_avif_header,
-                                    .decode = decode_avif});
+                                    .decode = decode_avif,
+                                    .decode_stored = decode_stored_avif});
 
 }  // namespace
 }  // namespace headrace

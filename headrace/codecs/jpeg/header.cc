@@ -77,6 +77,8 @@ Result<ImageHeader> read_jpeg_header(Bytes bytes) {
     const Bytes segment = bytes.subspan(at + 2, length - 2);
     at += length;
     if (marker == kApp1 && orientation == 0) orientation = orientation_in(segment);
+    if (marker == kSof55)
+      return Status(Code::unavailable, "expected a baseline or progressive JPEG, got JPEG-LS");
     if (!is_frame(marker)) continue;
     HEADRACE_ASSIGN(ImageHeader header, read_frame(marker, segment, bytes.size()));
     header.orientation = orientation == 0 ? 1 : orientation;

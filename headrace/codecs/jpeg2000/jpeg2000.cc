@@ -1,5 +1,4 @@
-// JPEG 2000 through openjpeg: code streams and JP2 files of one to four components, of up to 16 bits, of
-// which the high 8 are kept.
+// JPEG 2000 through openjpeg: code streams and JP2 files of one to four components, of up to 16 bits.
 #include <openjpeg.h>
 
 #include <algorithm>
@@ -162,6 +161,12 @@ bool is_ycc(const opj_image_t& image) {
          (image.color_space == OPJ_CLRSPC_UNSPECIFIED && is_subsampled(image));
 }
 
+int bits_of(const opj_image_t& image) {
+  uint32_t most = 0;
+  for (uint32_t c = 0; c < image.numcomps; ++c) most = std::max(most, image.comps[c].prec);
+  return static_cast<int>(most);
+}
+
 Status check_kind(const opj_image_t& image) {
   const auto unavailable = [](const std::string& text) { return Status(Code::unavailable, text); };
   if (image.numcomps < 1 || image.numcomps > 4)
@@ -171,6 +176,10 @@ Status check_kind(const opj_image_t& image) {
   for (uint32_t c = 0; c < image.numcomps; ++c)
     if (image.comps[c].prec < 1 || image.comps[c].prec > 16)
       return unavailable("expected a JPEG 2000 of up to 16 bits, got " + std::to_string(image.comps[c].prec));
+  for (uint32_t c = 0; c < image.numcomps && bits_of(image) > 8; ++c)
+    if (image.comps[c].sgnd || static_cast<int>(image.comps[c].prec) != bits_of(image))
+      return unavailable(
+          "expected a JPEG 2000 of more than 8 bits to have unsigned components of equally many");
   return {};
 }
 
@@ -184,33 +193,50 @@ Result<ImageHeader> read_jpeg2000_header(Bytes bytes) {
                      .width = int64_t{image.x1} - image.x0,
                      .channels = static_cast<int>(image.numcomps),
                      .is_cmyk = image.numcomps == 4 && image.color_space == kCmyk,
-                     .bit_depth = static_cast<int>(image.comps[0].prec)};
+                     .bit_depth = bits_of(image) > 8 ? bits_of(image) : static_cast<int>(image.comps[0].prec),
+                     .dtype = bits_of(image) > 8 ? DType::u16 : DType::u8,
+                     .most = static_cast<uint16_t>((1 << std::max(bits_of(image), 8)) - 1)};
 }
 
-// Sample (y, x) of the image, in 8 bits; missing samples of a component repeat its last ones.
-uint8_t sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
+// Sample (y, x) of the image; missing samples of a component repeat its last ones.
+int64_t stored_sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
   const int64_t row = std::min<int64_t>(y / component.dy, component.h - 1),
                 column = std::min<int64_t>(x / component.dx, component.w - 1);
-  const int precision = static_cast<int>(component.prec);
-  int64_t value = component.data[row * component.w + column];
-  if (component.sgnd) value += int64_t{1} << (precision - 1);
-  value = precision > 8 ? value >> (precision - 8) : value << (8 - precision);
-  return static_cast<uint8_t>(std::clamp<int64_t>(value, 0, 255));
+  return component.data[row * component.w + column];
 }
 
-void ycc_to_rgb(uint8_t* pixel) {
-  const double y = pixel[0], cb = pixel[1] - 128.0, cr = pixel[2] - 128.0;
-  const auto byte = [](double v) { return static_cast<uint8_t>(std::clamp(v + 0.5, 0.0, 255.0)); };
-  pixel[0] = byte(y + 1.402 * cr);
-  pixel[1] = byte(y - 0.344136 * cb - 0.714136 * cr);
-  pixel[2] = byte(y + 1.772 * cb);
+// The same of up to 8 bits, in 8.
+uint8_t sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
+  const int precision = static_cast<int>(component.prec);
+  int64_t value = stored_sample(component, y, x);
+  if (component.sgnd) value += int64_t{1} << (precision - 1);
+  return static_cast<uint8_t>(std::clamp<int64_t>(value << (8 - precision), 0, 255));
+}
+
+template <class T> void ycc_to_rgb(T* pixel, int most) {
+  const double half = (most + 1) / 2;
+  const double y = pixel[0], cb = pixel[1] - half, cr = pixel[2] - half;
+  const auto number = [&](double v) { return static_cast<T>(std::clamp(v + 0.5, 0.0, 1.0 * most)); };
+  pixel[0] = number(y + 1.402 * cr);
+  pixel[1] = number(y - 0.344136 * cb - 0.714136 * cr);
+  pixel[2] = number(y + 1.772 * cb);
 }
 
 // Samples x to x + width of row y, of those that the image holds.
 void fill_row(const opj_image_t& image, bool ycc, int64_t y, int64_t x, int64_t width, uint8_t* out) {
   for (const int64_t right = x + width; x < right; ++x, out += image.numcomps) {
     for (uint32_t c = 0; c < image.numcomps; ++c) out[c] = sample(image.comps[c], y, x);
-    if (ycc) ycc_to_rgb(out);
+    if (ycc) ycc_to_rgb(out, 255);
+  }
+}
+
+// The same of more than 8 bits.
+void fill_wide_row(const opj_image_t& image, bool ycc, int64_t y, int64_t x, int64_t width, int most,
+                   uint16_t* out) {
+  for (const int64_t right = x + width; x < right; ++x, out += image.numcomps) {
+    for (uint32_t c = 0; c < image.numcomps; ++c)
+      out[c] = static_cast<uint16_t>(std::clamp<int64_t>(stored_sample(image.comps[c], y, x), 0, most));
+    if (ycc) ycc_to_rgb(out, most);
   }
 }
 
@@ -228,6 +254,12 @@ struct Pixels {
     const auto width = static_cast<size_t>(part.w);
     for (int64_t y = part.y; y < part.bottom(); ++y) {
       if (scratch.is_stopped()) return stopped();
+      if (header.dtype == DType::u16) {
+        auto* const wide = reinterpret_cast<uint16_t*>(out + static_cast<size_t>(y) * row_stride);
+        fill_wide_row(image, ycc, y - held.y, part.x - held.x, part.w, header.most,
+                      wide + part.x * header.channels);
+        continue;
+      }
       uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x * channels;
       fill_row(image, ycc, y - held.y, part.x - held.x, part.w, row.data());
       if (header.is_cmyk && channels != 4) {
@@ -297,7 +329,8 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
   const opj_image_t& image = reader.image();
   const bool same = int64_t{image.y1} - image.y0 == header.height &&
                     int64_t{image.x1} - image.x0 == header.width &&
-                    image.numcomps == static_cast<uint32_t>(header.channels);
+                    image.numcomps == static_cast<uint32_t>(header.channels) &&
+                    (bits_of(image) > 8) == (header.dtype == DType::u16);
   if (!same) return corrupt("damaged JPEG 2000: two different headers");
   HEADRACE_TRY(check_kind(image));
   if (scratch.is_stopped()) return stopped();
@@ -311,12 +344,19 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
   return status;
 }
 
+Status decode_stored_jpeg2000(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
+                              size_t row_stride, Scratch& scratch) {
+  return decode_jpeg2000(bytes, header, Color::unchanged, part, reinterpret_cast<uint8_t*>(out), row_stride,
+                         scratch);
+}
+
 const CodecRegistration registered({.name = "JPEG 2000",
                                     .library = "openjpeg",
                                     .endings = {".jp2", ".j2k", ".jpx", ".jpf"},
                                     .recognise = is_jpeg2000,
                                     .read_header = read_jpeg2000_header,
-                                    .decode = decode_jpeg2000});
+                                    .decode = decode_jpeg2000,
+                                    .decode_stored = decode_stored_jpeg2000});
 
 }  // namespace
 }  // namespace headrace

@@ -1,9 +1,10 @@
-// JPEG XL through libjxl: the first frame, as 8 bits. The orientation is reported and not applied, as with
-// EXIF. libjxl computes in floats, with the machine's vectors: its last bit may differ from one CPU to
-// another.
+// JPEG XL through libjxl: the first frame, of up to 16 bits or floats. The orientation is reported and not
+// applied, as with EXIF. libjxl computes in floats, with the machine's vectors: its last bit may differ from
+// one CPU to another.
 #include <jxl/decode.h>
 #include <jxl/parallel_runner.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -86,14 +87,17 @@ class Reader {
     if (info_.num_color_channels != 1 && info_.num_color_channels != 3)
       return {Code::unavailable,
               "expected a JPEG XL of 1 or 3 colours, got " + std::to_string(info_.num_color_channels)};
+    if (info_.exponent_bits_per_sample == 0 && info_.bits_per_sample > 16)
+      return {Code::unavailable,
+              "expected a JPEG XL of up to 16 bits or floats, got " + std::to_string(info_.bits_per_sample)};
     return {};
   }
 
-  // All pixels, densely.
-  Status decode(int channels, std::span<uint8_t> out) {
+  // All pixels, densely. Numbers have all bits of `type`, also where the file has fewer.
+  Status decode(int channels, JxlDataType type, std::span<std::byte> out) {
     if (!memory_.expect(bytes_within_libjxl(info_))) return over_budget();
     HEADRACE_TRY(advance(JXL_DEC_NEED_IMAGE_OUT_BUFFER));
-    const JxlPixelFormat format{static_cast<uint32_t>(channels), JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+    const JxlPixelFormat format{static_cast<uint32_t>(channels), type, JXL_NATIVE_ENDIAN, 0};
     size_t size = 0;
     if (JxlDecoderImageOutBufferSize(get(), &format, &size) != JXL_DEC_SUCCESS || size != out.size() ||
         JxlDecoderSetImageOutBuffer(get(), &format, out.data(), out.size()) != JXL_DEC_SUCCESS)
@@ -145,6 +149,10 @@ class Reader {
   JxlBasicInfo info_{};
 };
 
+DType dtype_of(const JxlBasicInfo& info) {
+  return info.exponent_bits_per_sample > 0 ? DType::f32 : info.bits_per_sample > 8 ? DType::u16 : DType::u8;
+}
+
 int channels_of(const JxlBasicInfo& info) {
   return static_cast<int>(info.num_color_channels) + (info.alpha_bits > 0 ? 1 : 0);
 }
@@ -158,7 +166,15 @@ Result<ImageHeader> read_jxl_header(Bytes bytes) {
                      .width = info.xsize,
                      .channels = channels_of(info),
                      .bit_depth = static_cast<int>(info.bits_per_sample),
-                     .orientation = static_cast<int>(info.orientation)};
+                     .orientation = static_cast<int>(info.orientation),
+                     .dtype = dtype_of(info),
+                     .most = static_cast<uint16_t>((1u << std::clamp(info.bits_per_sample, 1u, 16u)) - 1)};
+}
+
+Status check_header(const JxlBasicInfo& info, const ImageHeader& header) {
+  const bool is_same = info.ysize == header.height && info.xsize == header.width &&
+                       channels_of(info) == header.channels && dtype_of(info) == header.dtype;
+  return is_same ? Status() : corrupt("damaged JPEG XL: two different headers");
 }
 
 Status decode_jxl(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
@@ -166,21 +182,45 @@ Status decode_jxl(Bytes bytes, const ImageHeader& header, Color color, const Box
   if (scratch.is_stopped()) return stopped();
   Reader reader(bytes, scratch);
   HEADRACE_TRY(reader.open(JXL_DEC_FULL_IMAGE));
-  const JxlBasicInfo& info = reader.info();
-  if (info.ysize != header.height || info.xsize != header.width || channels_of(info) != header.channels)
-    return corrupt("damaged JPEG XL: two different headers");
+  HEADRACE_TRY(check_header(reader.info(), header));
   const int channels = decoded_channels(header, color);
   const size_t row = static_cast<size_t>(header.width * header.channels),
                size = row * static_cast<size_t>(header.height);
-  if (channels == header.channels && row_stride == row) return reader.decode(channels, {out, size});
+  if (channels == header.channels && row_stride == row)
+    return reader.decode(channels, JXL_TYPE_UINT8, std::as_writable_bytes(std::span(out, size)));
   const Scratch::Mark mark = scratch.mark();
   const auto pixels = scratch.take<uint8_t>(size);
   if (pixels.empty()) return scratch.over_budget(size, "pixels of a JPEG XL");
-  Status status = reader.decode(header.channels, pixels);
+  Status status = reader.decode(header.channels, JXL_TYPE_UINT8, std::as_writable_bytes(pixels));
   for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y) {
     if (scratch.is_stopped()) status = stopped();
     convert_channels(pixels.data() + static_cast<size_t>(y) * row, header.channels,
                      static_cast<size_t>(header.width), out + static_cast<size_t>(y) * row_stride, channels);
+  }
+  scratch.reset(mark);
+  return status;
+}
+
+Status decode_stored_jxl(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
+                         size_t row_stride, Scratch& scratch) {
+  if (scratch.is_stopped()) return stopped();
+  Reader reader(bytes, scratch);
+  HEADRACE_TRY(reader.open(JXL_DEC_FULL_IMAGE));
+  HEADRACE_TRY(check_header(reader.info(), header));
+  const size_t row = static_cast<size_t>(header.width * header.channels) * size_of(header.dtype),
+               size = row * static_cast<size_t>(header.height);
+  const Scratch::Mark mark = scratch.mark();
+  const auto pixels = scratch.take<std::byte>(size);
+  if (pixels.empty()) return scratch.over_budget(size, "pixels of a JPEG XL");
+  Status status =
+      reader.decode(header.channels, header.dtype == DType::f32 ? JXL_TYPE_FLOAT : JXL_TYPE_UINT16, pixels);
+  for (int64_t y = part.y; status.ok() && y < part.bottom(); ++y) {
+    std::byte* const to = out + static_cast<size_t>(y) * row_stride;
+    std::memcpy(to, pixels.data() + static_cast<size_t>(y) * row, row);
+    if (header.dtype != DType::u16 || header.most == 65535) continue;
+    auto* const numbers = reinterpret_cast<uint16_t*>(to);  // back to as many bits as the file has
+    for (int64_t i = 0; i < header.width * header.channels; ++i)
+      numbers[i] = static_cast<uint16_t>((uint32_t{numbers[i]} * header.most + 32767) / 65535);
   }
   scratch.reset(mark);
   return status;
@@ -191,7 +231,8 @@ const CodecRegistration registered({.name = "JPEG XL",
                                     .endings = {".jxl"},
                                     .recognise = is_jxl,
                                     .read_header = read_jxl_header,
-                                    .decode = decode_jxl});
+                                    .decode = decode_jxl,
+                                    .decode_stored = decode_stored_jxl});
 
 }  // namespace
 }  // namespace headrace

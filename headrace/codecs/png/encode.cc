@@ -27,7 +27,7 @@ Result<std::string> encode_png(const View& image) {
   if (!context) return Status(Code::exhausted, "out of memory for a PNG encoder");
   spng_ihdr header{};
   header.height = static_cast<uint32_t>(image.shape[0]), header.width = static_cast<uint32_t>(image.shape[1]);
-  header.bit_depth = 8, header.color_type = color_type(channels);
+  header.bit_depth = image.dtype == DType::u16 ? 16 : 8, header.color_type = color_type(channels);
   int failed = spng_set_option(context.get(), SPNG_ENCODE_TO_BUFFER, 1);
   if (failed == 0) failed = spng_set_ihdr(context.get(), &header);
   if (failed == 0)

@@ -36,7 +36,9 @@ Result<ImageHeader> read_ihdr(const Ihdr& ihdr, size_t file_size) {
                            .width = static_cast<int64_t>(ihdr.width),
                            .channels = has_palette ? 3 : static_cast<int>(ihdr.samples()),
                            .bit_depth = ihdr.depth,
-                           .has_indexes = has_palette || (ihdr.kind == Ihdr::kGray && ihdr.depth <= 8)};
+                           .has_indexes = has_palette || ihdr.kind == Ihdr::kGray,
+                           .dtype = ihdr.depth == 16 ? DType::u16 : DType::u8,
+                           .most = static_cast<uint16_t>(ihdr.depth == 16 ? 65535 : 255)};
   const bool fits_in_64_bits = header.height <= kMaxImageSide;
   if (fits_in_64_bits && ihdr.height * ihdr.row_bytes(ihdr.width) / kDeflateRatio > file_size)
     return corrupt("truncated PNG: " + std::to_string(file_size) + " bytes cannot hold " +

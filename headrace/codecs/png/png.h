@@ -1,6 +1,6 @@
 // PNG: the header by our own chunk walk, the pixels by libspng. For codecs/image.cc, which checks sizes; free
-// functions, any thread. Every bit depth becomes 8: 1, 2 and 4 bits are scaled up to 0..255, of 16 bits the
-// high byte is kept (as Pillow and libpng's png_set_strip_16 do). Gamma and colour profiles are ignored.
+// functions, any thread. 1, 2 and 4 bits are scaled up to 0..255, 16 bits are kept. Gamma and colour
+// profiles are ignored.
 #pragma once
 #include "headrace/codecs/image.h"
 

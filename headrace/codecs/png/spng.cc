@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "headrace/codecs/codec.h"
@@ -35,6 +36,14 @@ template <int kBits> void unpack_indexes(const uint8_t* in, size_t count, uint8_
     out[i] = static_cast<uint8_t>(in[i / kPerByte] >> (8 - kBits * (i % kPerByte + 1)) & ((1 << kBits) - 1));
 }
 
+// RGBA of a grey image with a transparent number.
+void wide_gray_alpha(const uint8_t* in, size_t count, uint8_t* out) {
+  for (size_t i = 0; i < count; ++i, in += 8, out += 4) {
+    std::memcpy(out, in, 2);
+    std::memcpy(out + 2, in + 6, 2);
+  }
+}
+
 ConvertRow unpack_of(int bits) {
   return bits == 1   ? unpack_indexes<1>
          : bits == 2 ? unpack_indexes<2>
@@ -50,6 +59,13 @@ struct Recipe {
   ConvertRow convert;
 };
 
+// Samples of 16 bits, in the machine's byte order. A transparent colour becomes alpha.
+Recipe recipe_of_stored(const ImageHeader& header, uint64_t samples) {
+  const auto channels = static_cast<size_t>(header.channels);
+  if (channels == samples) return {SPNG_FMT_PNG, 16 * channels, 0, nullptr};
+  return {SPNG_FMT_RGBA16, 64, SPNG_DECODE_TRNS, channels == 2 ? wide_gray_alpha : nullptr};
+}
+
 // libspng decodes everything to RGB or RGBA of 8 bits, but not everything to grey.
 Recipe recipe_for(const spng_ihdr& ihdr, const ImageHeader& header, Color color) {
   const bool is_gray =
@@ -59,8 +75,7 @@ Recipe recipe_for(const spng_ihdr& ihdr, const ImageHeader& header, Color color)
   if (channels == 4) return {SPNG_FMT_RGBA8, 32, SPNG_DECODE_TRNS, nullptr};
   if (channels == 3) return {SPNG_FMT_RGB8, 24, 0, nullptr};
   if (channels == 2) return {SPNG_FMT_RGBA8, 32, SPNG_DECODE_TRNS, rgba_to_gray_alpha};
-  if (ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE && ihdr.bit_depth <= 8)
-    return {SPNG_FMT_G8, 8, 0, nullptr};
+  if (ihdr.color_type == SPNG_COLOR_TYPE_GRAYSCALE) return {SPNG_FMT_G8, 8, 0, nullptr};
   return {SPNG_FMT_RGB8, 24, 0, is_gray ? first_of_three : rgb_to_gray};
 }
 
@@ -122,13 +137,16 @@ Status decode_rows(spng_ctx* context, size_t row_size, const Scratch& scratch, R
   }
 }
 
-Status decode(const Input& input, const ImageHeader& header, Color color, uint8_t* out, size_t row_stride,
-              Scratch& scratch) {
+// Without a colour: the samples as they are stored, of 16 bits.
+Status decode(const Input& input, const ImageHeader& header, std::optional<Color> color, uint8_t* out,
+              size_t row_stride, Scratch& scratch) {
   spng_ihdr ihdr;
   HEADRACE_ASSIGN(const Context context, open(input, ihdr));
-  if (ihdr.height != header.height || ihdr.width != header.width)
+  const bool is_wide = ihdr.bit_depth == 16;
+  if (ihdr.height != header.height || ihdr.width != header.width || is_wide == color.has_value())
     return corrupt("damaged PNG: two different headers");
-  const Recipe recipe = recipe_for(ihdr, header, color);
+  const uint64_t samples = png::Ihdr{.kind = ihdr.color_type}.samples();
+  const Recipe recipe = color ? recipe_for(ihdr, header, *color) : recipe_of_stored(header, samples);
   HEADRACE_TRY(from_spng(
       spng_decode_image(context.get(), nullptr, 0, recipe.format, recipe.flags | SPNG_DECODE_PROGRESSIVE)));
   const size_t width = ihdr.width, row_size = (width * recipe.pixel_bits + 7) / 8;
@@ -161,15 +179,15 @@ bool is_sound(const png::Inflated& inflated) {
 }
 
 // False where it cannot be inflated as a whole.
-Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, Color color, const Box& part,
-                             uint8_t* out, size_t row_stride, Scratch& scratch) {
+Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, std::optional<Color> color,
+                             const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
   png::Inflated inflated(scratch);
   HEADRACE_ASSIGN(const bool is_inflated, inflated.read(bytes));
   if (!is_inflated) return false;
   const png::Ihdr ihdr = png::ihdr_of(bytes);
-  if (png::is_plain(ihdr, header, color) && is_sound(inflated)) {
+  if (color && png::is_plain(ihdr, header, *color) && is_sound(inflated)) {
     HEADRACE_ASSIGN(const bool done,
-                    png::decode_rows(ihdr, inflated, header, color, part, out, row_stride, scratch));
+                    png::decode_rows(ihdr, inflated, header, *color, part, out, row_stride, scratch));
     if (done) {
       set_decoded_by(kOwnDecoder);
       return true;
@@ -180,13 +198,11 @@ Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, Color color
   return true;
 }
 
-}  // namespace
-
 // Without memory for all pixels they are inflated row by row. Both ways give the same pixels, but zlib
 // refuses some streams that libdeflate accepts: such a refusal is reported as a lack of memory, so that
 // acceptance of a file does not depend on other work in progress.
-Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
+Status decode_in_either_way(Bytes bytes, const ImageHeader& header, std::optional<Color> color,
+                            const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
   const Scratch::Mark mark = scratch.mark();
   const auto inflated = decode_inflated(bytes, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
@@ -197,13 +213,27 @@ Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box
   return lacks_memory && by_row.code() == Code::corrupt ? inflated.status() : by_row;
 }
 
+Status decode_stored_png(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
+                         size_t row_stride, Scratch& scratch) {
+  return decode_in_either_way(bytes, header, std::nullopt, part, reinterpret_cast<uint8_t*>(out), row_stride,
+                              scratch);
+}
+
+}  // namespace
+
+Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
+                  size_t row_stride, Scratch& scratch) {
+  return decode_in_either_way(bytes, header, color, part, out, row_stride, scratch);
+}
+
 namespace {
 const CodecRegistration registered({.name = "PNG",
                                     .library = "libspng",
                                     .endings = {".png"},
                                     .recognise = is_png,
                                     .read_header = read_png_header,
-                                    .decode = decode_png});
+                                    .decode = decode_png,
+                                    .decode_stored = decode_stored_png});
 }  // namespace
 
 }  // namespace headrace

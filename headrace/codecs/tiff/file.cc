@@ -145,14 +145,22 @@ Result<Layout> File::layout() const {
   const int orientation = tag_or<uint16_t>(tiff_, TIFFTAG_ORIENTATION, 1);
   layout.orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
   HEADRACE_TRY(read_kind(tiff_, layout));
-  const bool is_sound_depth =
-      layout.bits == 8 || ((layout.bits == 1 || layout.bits == 2 || layout.bits == 4) && layout.samples == 1);
-  if (!is_sound_depth)
-    return unavailable("expected a TIFF of 8 bits a sample, or of 1, 2 or 4 with one sample, got " +
-                       std::to_string(layout.samples) + " of " + std::to_string(layout.bits));
   const int format = tag_or_default<uint16_t>(tiff_, TIFFTAG_SAMPLEFORMAT);
-  if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID && layout.samples > 1)
-    return unavailable("expected a TIFF of unsigned samples, got sample format " + std::to_string(format));
+  layout.floats = layout.bits == 32 && format == SAMPLEFORMAT_IEEEFP;
+  const bool is_wide =
+      (layout.bits == 16 || layout.floats) && layout.kind != Kind::palette && layout.kind != Kind::ycc;
+  const bool is_sound_depth =
+      layout.bits == 8 || is_wide ||
+      ((layout.bits == 1 || layout.bits == 2 || layout.bits == 4) && layout.samples == 1);
+  if (!is_sound_depth)
+    return unavailable(
+        "expected a TIFF of 8 or 16 bits a sample, of 32 that are floats, or of 1, 2 or 4 with one sample, "
+        "got " +
+        std::to_string(layout.samples) + " of " + std::to_string(layout.bits));
+  const bool is_unsigned = format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
+  if (!is_unsigned && !layout.floats && (layout.samples > 1 || layout.bits > 8))
+    return unavailable("expected a TIFF of unsigned samples, got sample format " + std::to_string(format) +
+                       " of " + std::to_string(layout.bits) + " bits");
   HEADRACE_TRY(read_extra_samples(tiff_, layout));
   return layout;
 }

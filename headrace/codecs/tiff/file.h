@@ -21,7 +21,8 @@ enum class Kind : uint8_t {
 struct Layout {
   int64_t height = 0, width = 0;
   Kind kind = Kind::gray;
-  int bits = 8, samples = 1;      // per sample: 1, 2, 4 or 8; per pixel, including unused ones
+  int bits = 8, samples = 1;      // per sample: 1, 2, 4, 8, 16 or 32; per pixel, including unused ones
+  bool floats = false;            // of 32 bits
   bool inverted = false;          // 0 is white
   bool separate = false;          // one plane per sample
   bool has_alpha = false;         // the sample after the colours
@@ -29,6 +30,7 @@ struct Layout {
   bool jpeg = false;              // libtiff converts YCbCr to RGB without the RGBA interface
   int orientation = 1;
 
+  int sample_bytes() const { return bits <= 8 ? 1 : bits / 8; }
   int colors() const { return kind == Kind::gray || kind == Kind::palette ? 1 : kind == Kind::cmyk ? 4 : 3; }
 };
 

@@ -1,5 +1,5 @@
-// TIFF through libtiff: the first page, samples of up to 8 bits, in strips or tiles, compressed in any way
-// that libtiff supports. The orientation tag is only reported, as with EXIF.
+// TIFF through libtiff: the first page, samples of up to 8 bits, 16 or floats, in strips or tiles, compressed
+// in any way that libtiff supports. The orientation tag is only reported, as with EXIF.
 #include <tiffio.h>
 
 #include <algorithm>
@@ -49,10 +49,16 @@ Result<ImageHeader> read_tiff_header(Bytes bytes) {
                      .bit_depth = layout.bits,
                      .orientation = layout.orientation,
                      .has_indexes = layout.kind == Kind::palette ||
-                                    (layout.kind == Kind::gray && layout.samples == 1 && layout.bits <= 8)};
+                                    (layout.kind == Kind::gray && layout.samples == 1 &&
+                                     (layout.bits <= 8 || (layout.bits == 16 && !layout.inverted))),
+                     .dtype = layout.floats       ? DType::f32
+                              : layout.bits == 16 ? DType::u16
+                                                  : DType::u8,
+                     .most = static_cast<uint16_t>(layout.bits == 16 ? 65535 : 255)};
 }
 
-// Samples of all pixels, one byte each, plane by plane or pixel by pixel as in the file.
+// Samples of all pixels, of one byte or Layout::sample_bytes, plane by plane or pixel by pixel as in the
+// file.
 struct Samples {
   std::span<uint8_t> bytes;
   int64_t width;
@@ -73,9 +79,13 @@ void widen(const uint8_t* in, int bits, int64_t count, uint8_t* out, int step) {
 void place_rows(const uint8_t* in, size_t row_bytes, const Layout& layout, const Box& box, int plane,
                 const Samples& out) {
   for (int64_t y = 0; y < box.h; ++y, in += row_bytes) {
-    uint8_t* to = out.at(box.y + y, box.x) + plane;
-    if (layout.separate || layout.bits < 8)
+    const int bytes = layout.sample_bytes();
+    uint8_t* to = out.at(box.y + y, box.x) + plane * bytes;
+    if (layout.bits < 8 || (layout.separate && bytes == 1))
       widen(in, layout.bits, box.w, to, out.step);
+    else if (layout.separate)
+      for (int64_t x = 0; x < box.w; ++x, to += out.step)
+        std::memcpy(to, in + x * bytes, static_cast<size_t>(bytes));
     else
       std::memcpy(to, in, static_cast<size_t>(box.w * out.step));
   }
@@ -242,6 +252,25 @@ void make_pixels(const uint8_t* in, const Layout& layout, int step, int64_t coun
   }
 }
 
+uint16_t without_alpha(uint16_t value, uint16_t alpha) {
+  return static_cast<uint16_t>(alpha == 0 ? 0 : std::min(value * 65535u / alpha, 65535u));
+}
+float without_alpha(float value, float alpha) { return alpha == 0 ? 0 : value / alpha; }
+uint16_t inverted(uint16_t value) { return static_cast<uint16_t>(65535 - value); }
+float inverted(float value) { return value; }  // which number is white is not known
+
+// Samples of 16 bits or floats to pixels of 1 to 4 channels.
+template <class T> void make_wide_pixels(const T* in, const Layout& layout, int64_t count, T* out) {
+  const int colors = layout.colors();
+  for (int64_t x = 0; x < count; ++x, in += layout.samples) {
+    for (int c = 0; c < colors; ++c) {
+      const T value = layout.inverted ? inverted(in[c]) : in[c];
+      *out++ = layout.has_alpha && layout.is_premultiplied ? without_alpha(value, in[colors]) : value;
+    }
+    if (layout.has_alpha) *out++ = in[colors];
+  }
+}
+
 void convert_pixels(const uint8_t* pixels, const ImageHeader& header, int64_t count, uint8_t* rgb,
                     uint8_t* out, int channels) {
   const auto width = static_cast<size_t>(count);
@@ -266,6 +295,17 @@ struct PixelRows {
 
   // `samples` of pixel (y, part.x) and of all pixels right of it.
   void write(int64_t y, const uint8_t* samples) const {
+    if (layout.bits > 8) {
+      uint8_t* const to =
+          out + static_cast<size_t>(y) * row_stride + part.x * header.channels * layout.sample_bytes();
+      if (layout.floats)
+        make_wide_pixels(reinterpret_cast<const float*>(samples), layout, part.w,
+                         reinterpret_cast<float*>(to));
+      else
+        make_wide_pixels(reinterpret_cast<const uint16_t*>(samples), layout, part.w,
+                         reinterpret_cast<uint16_t*>(to));
+      return;
+    }
     if (indexes) {
       uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x;
       for (int64_t x = 0; x < part.w; ++x) to[x] = samples[x * step];
@@ -283,9 +323,10 @@ Status decode_by_rows(const File& file, const Layout& layout, const PixelRows& p
   const tmsize_t row_size = TIFFScanlineSize(file.get());
   if (row_size < (layout.width * layout.samples * layout.bits + 7) / 8) return file.failed();
   const auto row = scratch.take<uint8_t>(static_cast<size_t>(row_size));
-  const auto line = scratch.take<uint8_t>(static_cast<size_t>(layout.width * layout.samples));
+  const int pixel = layout.samples * layout.sample_bytes();
+  const auto line = scratch.take<uint8_t>(static_cast<size_t>(layout.width * pixel));
   if (row.empty() || line.empty()) return scratch.over_budget(row.size() * 2, "a row of a TIFF");
-  const Samples samples{line, layout.width, layout.samples};
+  const Samples samples{line, layout.width, pixel};
   const Box& part = pixels.part;
   for (int64_t y = part.y / grid.height * grid.height; y < part.bottom(); ++y) {
     if (scratch.is_stopped()) return stopped();
@@ -317,7 +358,8 @@ Status decode_by_samples(const File& file, const Layout& layout, const PixelRows
 Status decode_opened(File& file, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                      size_t row_stride, Scratch& scratch) {
   HEADRACE_ASSIGN(const Layout layout, file.layout());
-  if (layout.height != header.height || layout.width != header.width)
+  if (layout.height != header.height || layout.width != header.width ||
+      (layout.bits > 8) != (header.dtype != DType::u8))
     return corrupt("damaged TIFF: two different headers");
   Palette palette;
   if (layout.kind == Kind::palette &&
@@ -332,7 +374,7 @@ Status decode_opened(File& file, const ImageHeader& header, Color color, const B
                          header,
                          part,
                          palette,
-                         by_libtiff ? 3 : layout.samples,
+                         by_libtiff ? 3 : layout.samples * layout.sample_bytes(),
                          unpacked,
                          out,
                          row_stride,
@@ -372,12 +414,19 @@ Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Bo
   return status.ok() && !file->complaint.empty() ? file->failed() : status;
 }
 
+Status decode_stored_tiff(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
+                          size_t row_stride, Scratch& scratch) {
+  return decode_tiff(bytes, header, Color::unchanged, part, reinterpret_cast<uint8_t*>(out), row_stride,
+                     scratch);
+}
+
 const CodecRegistration registered({.name = "TIFF",
                                     .library = "libtiff",
                                     .endings = {".tif", ".tiff"},
                                     .recognise = is_tiff,
                                     .read_header = read_tiff_header,
-                                    .decode = decode_tiff});
+                                    .decode = decode_tiff,
+                                    .decode_stored = decode_stored_tiff});
 
 }  // namespace
 }  // namespace headrace

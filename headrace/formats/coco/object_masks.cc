@@ -55,6 +55,8 @@ Status ObjectMasks::paint(size_t object, std::string_view segmentation) {
 Result<ObjectMasks> ObjectMasks::of_segments(std::span<const std::byte> png, std::span<const int64_t> ids,
                                              bool is_map) {
   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(png));
+  if (header.dtype != DType::u8)
+    return corrupt("expected a panoptic image of 8 bits a channel, got " + std::to_string(header.bit_depth));
   HEADRACE_ASSIGN(ObjectMasks out, make(header.height, header.width, ids.size(), is_map, png.size()));
   std::vector<uint8_t> rgb(out.size_.pixels() * 3);
   Scratch scratch;
