@@ -319,16 +319,19 @@ def alike(rows: Sequence[Any]) -> Leaves:
     """Return rows as arrays, lists among them by the same rule: empty ones, and those of whole numbers, take the dtype of the others."""
     leaves = [to_leaf(row, f"row {number}") for number, row in enumerate(rows)]
     full = [leaf for row, leaf in zip(rows, leaves, strict=True) if not isinstance(row, list) or leaf.size]
+    if not all(getattr(leaf, "ndim", 0) for leaf in leaves):
+        return leaves
     chosen = [row.dtype for row in rows if not isinstance(row, list)]
     found = chosen or [leaf.dtype for leaf in full if leaf.dtype.kind == "f"] or [leaf.dtype for leaf in full]
-    if not found or not getattr(full[0], "ndim", 0):
+    if not found:
         return leaves
     spec: Spec = (found[0].name, [None, *full[0].shape[1:]])
     form = Form(["row"], [spec], "0", "the first one")
-    return [
-        form._of_list(row, f"row {number}", *spec) if isinstance(row, list) and _is_of_numbers(row) else leaf
-        for number, (row, leaf) in enumerate(zip(rows, leaves, strict=True))
-    ]
+    for number, row in enumerate(rows):
+        if isinstance(row, list) and _is_of_numbers(row):
+            array = form._of_list(row, f"row {number}", *spec)
+            leaves[number] = leaves[number] if array is None else array
+    return leaves
 
 
 def form_in_plan(structure: str, specs: Sequence[Any], first: str) -> Form:
