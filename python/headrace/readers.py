@@ -76,7 +76,11 @@ def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
 
 @options_checked
 def read_arrow(
-    path: Paths, *, columns: Sequence[str] | None = None, nulls: Nulls | Mapping[str, Nulls] | None = None
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
+    align_labels: bool | None = None,
 ) -> Dataset:
     """Read tables in Arrow IPC files and streams, also Feather V2: one field per column, one sample per row.
 
@@ -85,7 +89,8 @@ def read_arrow(
     Lists of strings are `{"values": str, "lengths": int64 (n,)}`: the concatenated strings, and the length of
     each in bytes. Dates and times are int64 as stored.
 
-    All files must have the same columns.
+    All files must have the same columns. Where their units differ, values come in the finest one, which
+    `metadata["types"]` names.
 
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns.
@@ -94,16 +99,19 @@ def read_arrow(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, unions, decimals, lists of lists),
             or a file is Feather V1.
-        ValueError: a column does not exist, or the columns of the files differ.
+        ValueError: a column does not exist, or the columns, logical types or classes of the files differ.
 
     Example:
         hr.read_arrow("train-*.arrow", columns=["image", "label"])
     """
-    return read_as("arrow", path, {"columns": columns, "nulls": nulls})
+    return read_as("arrow", path, {"columns": columns, "nulls": nulls, "align_labels": align_labels})
 
 
 @options_checked
@@ -381,7 +389,14 @@ def read_fixed(
 
 
 @options_checked
-def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_hdf5(
+    path: Paths,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+    raw: bool | None = None,
+    align_labels: bool | None = None,
+) -> Dataset:
     """Read the datasets of one group in HDF5 files: one field per dataset, one sample per row.
 
     Fields: one per dataset, of rows along its first dimension. One-dimensional numeric datasets give scalars,
@@ -390,11 +405,22 @@ def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | 
 
     Scalar datasets, which have no rows, are left out. All files must have the same fields.
 
+    In files of netCDF-4, dimensions without a variable are no fields, and values are decoded as xarray does:
+    `metadata["decoded"]` names the fields, `metadata["types"]` their units, `metadata["attributes"]` and
+    `metadata["field_attributes"]` have the attributes that are the same in all files. Times stay numbers of
+    their unit.
+
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.
         group: The group, such as "train"; when not given the root, or the only group that has datasets.
         fields: Only these datasets, in this order, relative to the group; members of compounds as
             "dataset/member". All of the group when not given.
+        raw: Whether numbers are read as they are stored, without their scale_factor, add_offset, _FillValue,
+            missing_value and _Unsigned. When not given, those of a file of netCDF-4 are decoded and others
+            are not.
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
 
     Raises:
         NotImplementedError: a chosen dataset has an unsupported type or filter, or is in another file.
@@ -405,7 +431,7 @@ def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | 
     Example:
         hr.read_hdf5("data.h5", group="train", fields=["image", "label"])
     """
-    return read_as("hdf5", path, {"group": group, "fields": fields})
+    return read_as("hdf5", path, {"group": group, "fields": fields, "raw": raw, "align_labels": align_labels})
 
 
 @options_checked
@@ -706,6 +732,7 @@ def read_parquet(
     columns: Sequence[str] | None = None,
     where: Sequence[tuple[str, str, Any]] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    align_labels: bool | None = None,
 ) -> Dataset:
     """Read tables in Parquet files: one field per column, one sample per row.
 
@@ -714,7 +741,8 @@ def read_parquet(
     as Hugging Face stores images, is the field `image` with the bytes, and `image/path`. Dates and times are
     int64 as stored, decimals float64.
 
-    All files must have the same columns.
+    All files must have the same columns. Where their units differ, values come in the finest one, which
+    `metadata["types"]` names.
 
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns.
@@ -726,16 +754,21 @@ def read_parquet(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, lists of structs or of lists), or
             is encrypted.
-        ValueError: a column does not exist, or the columns of the files differ.
+        ValueError: a column does not exist, or the columns, logical types or classes of the files differ.
 
     Example:
         hr.read_parquet("data/train-*.parquet", columns=["image", "label"], where=[("label", "<", 10)])
     """
-    return read_as("parquet", path, {"columns": columns, "where": where, "nulls": nulls})
+    return read_as(
+        "parquet", path, {"columns": columns, "where": where, "nulls": nulls, "align_labels": align_labels}
+    )
 
 
 @options_checked
@@ -947,7 +980,14 @@ def read_webdataset(
 
 
 @options_checked
-def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_zarr(
+    path: Path,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+    raw: bool | None = None,
+    align_labels: bool | None = None,
+) -> Dataset:
     """Read the arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first
     axis.
 
@@ -957,11 +997,21 @@ def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | N
     Missing chunks have the fill value; chunks in shards are read individually. Scalar arrays, which have no
     rows, are left out.
 
+    Values of arrays that xarray wrote are decoded as xarray does: `metadata["decoded"]` names the fields,
+    `metadata["types"]` their units, `metadata["field_attributes"]` their attributes. Times stay numbers of
+    their unit.
+
     Args:
         path: The folder of a store, or of a group or an array in it.
         group: The group, such as "train"; when not given the root, or the only group that has arrays.
         fields: Only these arrays, in this order, relative to the group, also in subgroups: "meta/size". All
             of the group when not given.
+        raw: Whether numbers are read as they are stored, without their scale_factor, add_offset, _FillValue,
+            missing_value and _Unsigned. When not given, those of arrays that xarray wrote are decoded and
+            others are not.
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
 
     Raises:
         NotImplementedError: a chosen array has an unsupported type or codec, or the store is in N5 format.
@@ -971,4 +1021,4 @@ def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | N
     Example:
         hr.read_zarr("data.zarr", group="train")
     """
-    return read_as("zarr", path, {"group": group, "fields": fields})
+    return read_as("zarr", path, {"group": group, "fields": fields, "raw": raw, "align_labels": align_labels})
