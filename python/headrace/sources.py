@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +16,7 @@ from ._carrying import of_pair
 from ._errors import os_error
 from ._function import Leaves, bind_function, is_function_leaf, spec_of, to_leaf
 from ._generator import Filled, Pass, filled, name_of, opener
-from ._line import stacklevel, users_line
+from ._line import users_line, warn_of
 from ._ragged import Ragged, ragged
 from ._slots import BESIDE, bound_in, slots_in
 from ._structure import flatten, packer
@@ -75,14 +74,8 @@ def read(
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is not expanded: use Path(path).expanduser()" if home else ""
         raise os_error(f"{error}{hint}", error.errno, error.filename) from None
-    _warn_of(source.notes)
+    warn_of(source.notes)
     return Dataset(_core.read(source, users_line()))
-
-
-def _warn_of(notes: Sequence[str]) -> None:
-    for note in notes:  # names of files and columns may not be UTF-8
-        text = note.encode("utf-8", "backslashreplace").decode()
-        warnings.warn(text, UserWarning, stacklevel=stacklevel())
 
 
 def _places(path: object) -> str | list[str]:
@@ -375,7 +368,7 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
             f"plan: expected the output of save_plan(), got {os.fspath(path)!r}, which is not text; use read() for data"
         ) from None
     data = open_plan(text, bind or {}, {})
-    _warn_of(data._node.data_notes)
+    warn_of(data._node.data_notes)
     return data
 
 
