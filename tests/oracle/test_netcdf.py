@@ -263,3 +263,12 @@ def test_enums_of_several_files_must_have_the_same_members(tmp_path: Path) -> No
         ValueError, match=r"expected field 'label' as enum\(cat 0, dog 1\), .* got enum\(ant 0, cat 1\)"
     ):
         hr.read(paths)
+
+
+@pytest.mark.parametrize("form", ["NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"])
+def test_netcdf_3_is_refused_by_name(tmp_path: Path, form: str) -> None:
+    with netCDF4.Dataset(tmp_path / "old.nc", "w", format=form) as file:
+        file.createDimension("x", 3)
+        file.createVariable("a", "i4", ("x",))[:] = [1, 2, 3]
+    with pytest.raises(NotImplementedError, match=r"got netCDF 3, which is not read; `nccopy -k nc4"):
+        hr.read(tmp_path / "old.nc")

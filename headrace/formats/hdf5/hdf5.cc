@@ -76,10 +76,16 @@ class Hdf5Source final : public Source {
   Value description_, left_out_;
 };
 
+// Older netCDF is another format: recognised only for its error message.
+bool is_netcdf3(std::string_view head) {
+  return head.size() >= 4 && head.starts_with("CDF") && (head[3] == 1 || head[3] == 2 || head[3] == 5);
+}
+
 // A user block before the file has 512 bytes, or 1024, 2048 and so on.
 int recognise(const Probe& probe) {
   const std::string_view text = probe.text();
   if (text.starts_with(hdf5::kSignature)) return 97;
+  if (is_netcdf3(text)) return 90;
   for (size_t at = 512; at < text.size(); at *= 2)
     if (text.substr(at).starts_with(hdf5::kSignature)) return 80;
   return 0;
@@ -92,6 +98,10 @@ std::string without_slashes(std::string group) {
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
+  if (is_netcdf3(request.path().text()))
+    return Status(Code::unavailable,
+                  "expected netCDF-4, which is HDF5, got netCDF 3, which is not read; `nccopy -k nc4 old.nc "
+                  "new.nc` or xarray's to_netcdf() converts it");
   hdf5::TableOptions options;
   HEADRACE_ASSIGN(std::string group, request.text("group"));
   options.group = without_slashes(std::move(group));
