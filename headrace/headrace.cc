@@ -5,6 +5,7 @@
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/graph/explain/notes.h"
+#include "headrace/graph/meaning.h"
 #include "headrace/graph/node.h"
 #include "headrace/graph/plan/plan_json.h"
 
@@ -120,6 +121,16 @@ Dataset zip(const std::vector<std::pair<std::string, Dataset>>& datasets) {
     inputs.push_back(dataset);
   }
   return zipped(inputs, Value(std::move(structure)));
+}
+
+std::vector<Dataset> align_labels(const std::vector<Dataset>& datasets) {
+  auto inputs = nodes_of(datasets);
+  if (!inputs.ok()) return datasets;
+  auto aligned = headrace::align_labels(*std::move(inputs), "");
+  if (!aligned.ok()) return std::vector<Dataset>(datasets.size(), Dataset(aligned.status()));
+  std::vector<Dataset> out;
+  for (NodePtr& node : *aligned) out.emplace_back(std::move(node));
+  return out;
 }
 
 Dataset mix(const std::vector<Dataset>& datasets, MixOptions options) {

@@ -220,6 +220,11 @@ Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o = {
 Dataset counter(int64_t start = 0, int64_t step = 1);                               // infinite
 Dataset random(uint64_t seed, const Shape& shape = {}, uint64_t size = kInfinite);  // int64 below 2^32
 
+// The datasets with one list of classes, to be concatenated, mixed, interleaved or chosen from: labels of
+// those whose class lists differ are mapped by name to the classes of the first one, then the others in the
+// order in which they are found. Joining datasets whose labels mean different classes is an error.
+std::vector<Dataset> align_labels(const std::vector<Dataset>& datasets);
+
 // Elements joined as tuples, or as fields with these names.
 Dataset zip(const std::vector<Dataset>& datasets);
 Dataset zip(const std::vector<std::pair<std::string, Dataset>>& datasets);

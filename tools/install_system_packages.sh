@@ -11,7 +11,7 @@ set -euo pipefail
 packages=(
   g++ make cmake ninja-build pkg-config ccache git ca-certificates
   python3 python3-dev python3-venv
-  libturbojpeg0-dev 'libjpeg62-turbo-dev|libjpeg-turbo8-dev' libspng-dev libdeflate-dev zlib1g-dev liblz4-dev libzstd-dev libbrotli-dev libblosc-dev liblmdb-dev libflatbuffers-dev
+  libturbojpeg0-dev 'libjpeg62-turbo-dev|libjpeg-turbo8-dev' libspng-dev libdeflate-dev zlib1g-dev liblz4-dev libzstd-dev libbz2-dev libbrotli-dev libblosc-dev liblmdb-dev libflatbuffers-dev
   libwebp-dev libgif-dev libtiff-dev libopenjp2-7-dev libjxl-dev libavif-dev
   libhwy-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev
   libgtest-dev libgmock-dev libbenchmark-dev

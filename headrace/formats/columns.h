@@ -70,21 +70,20 @@ inline std::string timestamp_type(std::string_view unit, std::string_view zone) 
   return "timestamp[" + std::string(unit) + (zone.empty() ? "" : ", tz=" + std::string(zone)) + "]";
 }
 
-// {"ts": "timestamp[us]"}: the logical types of columns that are read as plain numbers. Null if there are
-// none.
-template <class Column> Value types_of(const std::vector<Column>& columns) {
-  Value out;
-  for (const Column& column : columns)
-    if (!column.type.empty()) out.set(column.name, column.type);
-  return out;
-}
-
 // The selected elements, in this order.
 template <class T> std::vector<T> chosen(const std::vector<T>& all, std::span<const int> fields) {
   std::vector<T> out;
   out.reserve(fields.size());
   for (const int field : fields) out.push_back(all[static_cast<size_t>(field)]);
   return out;
+}
+
+// Sorts the columns of a file like those of the first one.
+template <class Column> void put_in_order(const std::vector<Column>& first, std::vector<Column>& columns) {
+  const auto rank = [&](const Column& column) {
+    return std::ranges::find(first, column.name, &Column::name) - first.begin();
+  };
+  std::ranges::stable_sort(columns, {}, rank);
 }
 
 // A flat dict of the selected fields, under their own names.

@@ -73,6 +73,7 @@ bool is_of_reading(std::string_view key) {
                                        "annotations_without_image",
                                        "batches",
                                        "damaged",
+                                       "decoded",
                                        "differs",
                                        "empty",
                                        "files",

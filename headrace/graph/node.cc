@@ -5,6 +5,7 @@
 
 #include "headrace/core/element_cache.h"
 #include "headrace/graph/in_order.h"
+#include "headrace/graph/meaning.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/ops/c_function.h"
 
@@ -411,15 +412,22 @@ NodePtr number_from(const NodePtr& root, uint32_t& reads, uint32_t& ops) {
   return copy;
 }
 
-}  // namespace
-
-Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string made_at) {
+Result<std::shared_ptr<Node>> inferred(Kind kind, std::vector<NodePtr> inputs, std::string made_at) {
   auto node = std::make_shared<Node>();
   node->kind = std::move(kind);
   node->inputs = std::move(inputs);
   node->made_at = std::move(made_at);
   HEADRACE_TRY(std::visit(Infer{*node}, node->kind));
   node->size = node->shard && node->total ? Size(shard_size(*node->shard, *node->total)) : node->total;
+  return node;
+}
+
+}  // namespace
+
+Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string made_at) {
+  HEADRACE_ASSIGN(std::shared_ptr<Node> node,
+                  inferred(std::move(kind), std::move(inputs), std::move(made_at)));
+  HEADRACE_TRY(check_meanings(*node));
   return NodePtr(std::move(node));
 }
 
@@ -455,8 +463,8 @@ bool moves_indices(const Node& node) {
 }
 
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs) {
-  auto made = make_node(node.kind, std::move(inputs), node.made_at);
-  return made.ok() ? *made : nullptr;
+  auto made = inferred(node.kind, std::move(inputs), node.made_at);
+  return made.ok() ? NodePtr(*std::move(made)) : nullptr;
 }
 
 }  // namespace headrace

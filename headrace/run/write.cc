@@ -6,6 +6,7 @@
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/graph/meaning.h"
 #include "headrace/run/check_images.h"
 #include "headrace/run/read_back.h"
 
@@ -13,11 +14,6 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kWait = 50;  // minimum ms between two calls of progress
-
-const Source* first_source(const Node& node) {
-  if (const auto* read = node.as<Read>()) return read->source.get();
-  return node.inputs.empty() ? nullptr : first_source(*node.inputs[0]);
-}
 
 // The parameters of encode_image; those of the last call.
 Value lossy_encoding(const Node& node) {
@@ -27,47 +23,19 @@ Value lossy_encoding(const Node& node) {
   return node.inputs.empty() ? Value() : lossy_encoding(*node.inputs[0]);
 }
 
-// The field whose numbers are class indices, as far as known; -1: none.
-int label_of(const Source& source, const Value& metadata) {
-  const Schema& schema = source.schema();
-  if (const Value* of = metadata.find("classes_of"); of && of->text()) return schema.find(*of->text());
-  for (const char* name : {"label", "cls", "class", "labels"})
-    if (const int field = schema.find(name); field >= 0) return field;
-  return -1;
+// Whether an element has labels that these classes name.
+bool has_labels_of(const Node& plan, const Value& classes) {
+  return std::ranges::any_of(meanings_of(plan), [&](const LeafMeaning& leaf) {
+    return leaf.classes && Value(Value::List(leaf.classes->begin(), leaf.classes->end())) == classes;
+  });
 }
 
-// Whether a leaf has the unchanged label values of each read below it, and all reads have the same classes.
-bool is_label_as_read(const Node& node, size_t leaf, const Value& classes) {
-  if (const auto* read = node.as<Read>()) {
-    const Value metadata = read->source->metadata();
-    const Value* its = metadata.find("classes");
-    return its && *its == classes && label_of(*read->source, metadata) == static_cast<int>(leaf);
-  }
-  if (const auto* map = node.as<Map>()) {
-    const auto value = static_cast<size_t>(map->program.outputs[leaf]);
-    const std::vector<int>& fields = map->program.input_fields;
-    return value < fields.size() && fields[value] >= 0 &&
-           is_label_as_read(*node.inputs[0], static_cast<size_t>(fields[value]), classes);
-  }
-  const bool passes = node.as<Filter>() || node.as<TakeWhile>() || !program_of(node.kind);
-  return passes && !node.inputs.empty() && std::ranges::all_of(node.inputs, [&](const NodePtr& input) {
-           return input->schema == node.schema && is_label_as_read(*input, leaf, classes);
-         });
-}
-
-bool has_its_labels(const Node& plan, const Value& classes) {
-  for (size_t leaf = 0; leaf < plan.schema.size(); ++leaf)
-    if (is_label_as_read(plan, leaf, classes)) return true;
-  return false;
-}
-
-// Metadata of the source that holds for the copy, and a record of the processing.
-Value metadata_of(const Node& plan) {
+// Metadata of the data that holds for the copy, and a record of the processing.
+Value metadata_of_copy(const Node& plan) {
   Value out{Value::Object()};
-  if (const Source* source = first_source(plan))
-    if (const Value metadata = source->metadata(); metadata.object())
-      for (const auto& [key, value] : *metadata.object())
-        if (!is_of_reading(key) && (key != "classes" || has_its_labels(plan, value))) out.set(key, value);
+  if (const Value metadata = metadata_of(plan); metadata.object())
+    for (const auto& [key, value] : *metadata.object())
+      if (!is_of_reading(key) && (key != "classes" || has_labels_of(plan, value))) out.set(key, value);
   if (const Value lossy = lossy_encoding(plan); !lossy.is_null()) out.set("lossy", lossy);
   return out;
 }
@@ -228,7 +196,7 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
   WriterRequest request;
   request.schema = (*plan)->schema;
   request.options = options;
-  request.metadata = metadata_of(**plan);
+  request.metadata = metadata_of_copy(**plan);
   request.num_samples = (*plan)->size;
   request.identity = identity_of(**plan, *loader, options, *store);
   HEADRACE_ASSIGN(auto writer, DatasetWriter::make(target, std::move(request)));

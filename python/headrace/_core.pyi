@@ -270,8 +270,14 @@ class Node:
     def varies_by_epoch(self) -> bool:
         """Whether order or random draws differ between epochs."""
 
-    def metadata(self) -> list:
-        """The metadata of the formats, a dict for each read."""
+    def metadata(self) -> object:
+        """
+        The metadata of its read, or what holds for all datasets that are joined.
+        """
+
+    @property
+    def meaning_notes(self) -> list[str]:
+        """Warnings about what numbers mean in datasets that this node joins."""
 
     @property
     def data_notes(self) -> list[str]:
@@ -315,6 +321,9 @@ def skip(node: Node, count: int, at: str) -> Node: ...
 def cache(node: Node, path: str, max_memory: int, version: str, at: str) -> Node: ...
 
 def concatenate(inputs: Sequence[Node], at: str) -> Node: ...
+
+def align_labels(inputs: Sequence[Node], at: str) -> list[Node]:
+    """The datasets with one list of classes."""
 
 def batch(node: Node, size: int, drop_last: bool, ragged: bool, at: str) -> Node: ...
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -19,6 +21,13 @@ def users_line() -> str:
 def stacklevel() -> int:
     """Return the stacklevel for `warnings.warn` in the caller, so that it shows the user's line."""
     return _users_frame()[1]
+
+
+def warn_of(notes: Sequence[str]) -> None:
+    """Warn about data, at the user's line."""
+    for note in notes:  # names of files and columns may not be UTF-8
+        text = note.encode("utf-8", "backslashreplace").decode()
+        warnings.warn(text, UserWarning, stacklevel=stacklevel())
 
 
 def _users_frame() -> tuple[FrameType | None, int]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ._arguments import flag, names_checked, text, verb_meant, whole_number
 from ._carrying import CarryingVerbs
 from ._function import code_version
 from ._gathering import GatheringVerbs
-from ._line import users_line
+from ._line import users_line, warn_of
 from ._mapping import Where
 from ._options import merged_options
 from ._ranks import from_environment
@@ -407,11 +407,21 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         """
         return self._then(_core.skip(self._node, whole_number("skip", "count", count), users_line()))
 
-    def concatenate(self, other: Dataset) -> Dataset:
-        """Append another dataset with the same fields."""
+    @names_checked
+    def concatenate(self, other: Dataset, *, align_labels: bool = False) -> Dataset:
+        """Append another dataset with the same fields.
+
+        Args:
+            other: The dataset.
+            align_labels: Whether labels are mapped by name to one list of classes, see `headrace.concatenate`.
+
+        Raises:
+            ValueError: fields, their units or their classes differ.
+        """
         if not isinstance(other, Dataset):
             raise TypeError(f"concatenate: expected a Dataset, got {other!r}")
-        return self._then(_core.concatenate([self._node, other._node], users_line()), others=[other])
+        nodes = nodes_to_join([self, other], align_labels)
+        return self._then(warned(_core.concatenate(nodes, users_line())), others=[other])
 
     @names_checked
     def interleave(
@@ -420,6 +430,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         *,
         cycle_length: int | None = None,
         block_length: int = 1,
+        align_labels: bool = False,
     ) -> Dataset:
         """Make a dataset from every element, and interleave them: see `headrace.interleave`.
 
@@ -429,13 +440,17 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             function: From element to Dataset.
             cycle_length: Number of datasets that are interleaved at the same time; all of them when not given.
             block_length: Consecutive elements from each dataset.
+            align_labels: Whether labels are mapped by name to one list of classes, see `headrace.concatenate`.
 
         Example:
             hr.list_files("logs/*.txt").interleave(hr.read_text, cycle_length=4)
         """
         len(self)  # raises a TypeError with the reason if the length is not known
         return interleave(
-            [function(element) for element in self], cycle_length=cycle_length, block_length=block_length
+            [function(element) for element in self],
+            cycle_length=cycle_length,
+            block_length=block_length,
+            align_labels=align_labels,
         )
 
     @names_checked
@@ -688,9 +703,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata of the first read's format, such as {"classes": ["cat", "dog"]}."""
-        found: dict[str, Any] = self._node.metadata()[0]
-        return found
+        """The metadata of the data, such as {"classes": ["cat", "dog"]}; of datasets that are joined, what holds for all of them."""
+        found: Any = self._node.metadata()
+        return cast(dict[str, Any], found)
 
     def __len__(self) -> int:
         size = self._node.size
@@ -924,9 +939,25 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         return _from_plan, (self.plan(), self.slots, self._options)
 
 
+def nodes_to_join(datasets: Sequence[Dataset], align_labels: bool) -> list[_core.Node]:
+    """Return the nodes of datasets that are joined, with one list of classes if that is asked for."""
+    nodes = [dataset._node for dataset in datasets]
+    return _core.align_labels(nodes, users_line()) if align_labels else nodes
+
+
+def warned(node: _core.Node) -> _core.Node:
+    """Return a node that joins datasets, after a warning if nothing says whether their numbers mean the same."""
+    warn_of(node.meaning_notes)
+    return node
+
+
 @names_checked
 def interleave(
-    datasets: Sequence[Dataset], *, cycle_length: int | None = None, block_length: int = 1
+    datasets: Sequence[Dataset],
+    *,
+    cycle_length: int | None = None,
+    block_length: int = 1,
+    align_labels: bool = False,
 ) -> Dataset:
     """Interleave datasets with the same fields, in the order of tf.data's `interleave`.
 
@@ -938,6 +969,10 @@ def interleave(
         datasets: At least one dataset.
         cycle_length: Number of datasets that are interleaved at the same time; all of them when not given.
         block_length: Consecutive elements from each dataset.
+        align_labels: Whether labels are mapped by name to one list of classes, see `headrace.concatenate`.
+
+    Raises:
+        ValueError: fields, their units or their classes differ.
 
     Example:
         hr.interleave([a, b], block_length=2)
@@ -953,7 +988,7 @@ def interleave(
         else whole_number("interleave", "cycle_length", cycle_length, least=1)
     )
     block = whole_number("interleave", "block_length", block_length, least=1)
-    node = _core.interleave([dataset._node for dataset in datasets], cycle, block, users_line())
+    node = warned(_core.interleave(nodes_to_join(datasets, align_labels), cycle, block, users_line()))
     return datasets[0]._then(node, others=datasets[1:])
 
 

@@ -13,7 +13,7 @@ from ._arguments import did_you_mean, names_checked, text, whole_number
 from ._line import users_line
 from ._structure import flatten
 from ._verbs import field_of
-from .dataset import Dataset, FieldSpec
+from .dataset import Dataset, FieldSpec, nodes_to_join, warned
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -50,20 +50,24 @@ def zip(*datasets: Any) -> Dataset:  # noqa: A001
     return inputs[0]._then(node, others=inputs[1:])
 
 
-def concatenate(datasets: Iterable[Dataset]) -> Dataset:
+@names_checked
+def concatenate(datasets: Iterable[Dataset], *, align_labels: bool = False) -> Dataset:
     """Concatenate datasets, each in its own order. The result has random access if all datasets have.
 
     Args:
         datasets: At least one, with the same fields.
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the datasets differ: the classes of
+            the first, then the others in the order in which they are found, as `metadata["classes"]` has them. Otherwise labels that
+            mean different classes are an error.
 
     Raises:
-        ValueError: fields differ, or an infinite dataset comes before another.
+        ValueError: fields, their units or their classes differ, or an infinite dataset comes before another.
 
     Example:
         hr.concatenate([train, extra])
     """
     inputs = _datasets("concatenate", datasets)
-    node = _core.concatenate([dataset._node for dataset in inputs], users_line())
+    node = warned(_core.concatenate(nodes_to_join(inputs, align_labels), users_line()))
     return inputs[0]._then(node, others=inputs[1:])
 
 
@@ -74,6 +78,7 @@ def mix(
     weights: Weights | Sequence[tuple[int, Weights]] | None = None,
     seed: int = 0,
     stop: Stop = "first_exhausted",
+    align_labels: bool = False,
 ) -> Dataset:
     """Mix datasets with the same fields by weights, each in its own order.
 
@@ -89,27 +94,33 @@ def mix(
         stop: "first_exhausted" ends when a dataset has no more elements. "all_exhausted" continues with the others, in the
             proportions of their weights, and yields every element once. "cycle" restarts datasets that end, each pass being a new
             epoch, until all have ended once. With `repeat()` in each branch, the mix is infinite.
+        align_labels: Whether labels are mapped by name to one list of classes, see `concatenate`.
 
     Raises:
-        ValueError: fields differ, or weights are invalid.
+        ValueError: fields, their units or their classes differ, or weights are invalid.
 
     Example:
         hr.mix([english, code], weights=[0.8, 0.2], stop="cycle")
     """
     inputs = _datasets("mix", datasets)
     node = _core.mix(
-        [dataset._node for dataset in inputs],
+        nodes_to_join(inputs, align_labels),
         _schedule(weights, len(inputs)),
         whole_number("mix", "seed", seed),
         text("mix", "stop", stop),
         users_line(),
     )
+    warned(node)
     return inputs[0]._then(node, others=inputs[1:])
 
 
 @names_checked
 def choose(
-    datasets: Iterable[Dataset], choice: ArrayLike | Dataset, *, stop: Stop = "first_exhausted"
+    datasets: Iterable[Dataset],
+    choice: ArrayLike | Dataset,
+    *,
+    stop: Stop = "first_exhausted",
+    align_labels: bool = False,
 ) -> Dataset:
     """Take each element from the dataset that a sequence of indices selects.
 
@@ -119,10 +130,11 @@ def choose(
             immediately.
         stop: What to do if the chosen dataset has no more elements: "first_exhausted" ends, "all_exhausted" skips the index, "cycle"
             restarts the dataset.
+        align_labels: Whether labels are mapped by name to one list of classes, see `concatenate`.
 
     Raises:
         TypeError: the choice is infinite, or not integers.
-        ValueError: an index is out of range.
+        ValueError: an index is out of range, or fields, their units or their classes differ.
 
     Example:
         hr.choose([a, b], [0, 0, 1])
@@ -137,8 +149,9 @@ def choose(
         raise TypeError(f"choose: expected integers in one dimension, got {array.dtype} {array.shape}")
     numbers, bound = _numbers("choices", array)
     node = _core.choose(
-        [*(dataset._node for dataset in inputs), numbers], text("choose", "stop", stop), users_line()
+        [*nodes_to_join(inputs, align_labels), numbers], text("choose", "stop", stop), users_line()
     )
+    warned(node)
     return inputs[0]._then(node, bound, others=inputs[1:])
 
 

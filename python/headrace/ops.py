@@ -61,6 +61,7 @@ __all__ = [
     "random_flip",
     "random_resize",
     "random_resized_crop",
+    "relabel",
     "remainder",
     "remainder_fields",
     "remainder_of",
@@ -1012,6 +1013,23 @@ def random_resized_crop(
             "antialias": antialias,
         },
     )
+
+
+@names_checked
+def relabel(labels: Data, *, numbers: int | Sequence[int], classes: str | Sequence[str] = ()) -> Data:
+    """Replace class numbers: i becomes `numbers[i]`.
+
+    -1, no label, stays; any other number that is not one of a class is an error of its sample.
+
+    Args:
+        labels: The field to work on.
+        numbers: The new number of each class.
+        classes: Names of the classes by their new numbers, which `metadata` has then; not used otherwise.
+
+    Returns:
+        The result.
+    """
+    return apply("relabel", [labels], {"numbers": numbers, "classes": classes})[0]
 
 
 @names_checked

@@ -94,7 +94,8 @@ def read_arrow(
     Lists of strings are `{"values": str, "lengths": int64 (n,)}`: the concatenated strings, and the length of
     each in bytes. Dates and times are int64 as stored.
 
-    All files must have the same columns.
+    All files must have the same columns. Where their units differ, values come in the finest one, which
+    `metadata["types"]` names.
 
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns.
@@ -109,7 +110,7 @@ def read_arrow(
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, unions, decimals, lists of lists),
             or a file is Feather V1.
-        ValueError: a column does not exist, or the columns of the files differ.
+        ValueError: a column does not exist, or the columns, logical types or classes of the files differ.
 
     Example:
         hr.read_arrow("train-*.arrow", columns=["image", "label"])
@@ -422,6 +423,11 @@ def read_hdf5(
     are bytes, and text is str. Members of compounds are separate fields, `obs/day`; enums are their integers.
 
     Scalar datasets, which have no rows, are left out. All files must have the same fields.
+
+    In files of netCDF-4, dimensions without a variable are no fields, and values are decoded as xarray does:
+    `metadata["decoded"]` names the fields, `metadata["types"]` their units, `metadata["attributes"]` and
+    `metadata["field_attributes"]` have the attributes that are the same in all files. Times stay numbers of
+    their unit.
 
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.
@@ -818,7 +824,8 @@ def read_parquet(
     as Hugging Face stores images, is the field `image` with the bytes, and `image/path`. Dates and times are
     int64 as stored, decimals float64.
 
-    All files must have the same columns.
+    All files must have the same columns. Where their units differ, values come in the finest one, which
+    `metadata["types"]` names.
 
     Args:
         path: A file, a pattern, a folder of shards, or a list of files and patterns.
@@ -836,7 +843,7 @@ def read_parquet(
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, lists of structs or of lists), or
             is encrypted.
-        ValueError: a column does not exist, or the columns of the files differ.
+        ValueError: a column does not exist, or the columns, logical types or classes of the files differ.
 
     Example:
         hr.read_parquet("data/train-*.parquet", columns=["image", "label"], where=[("label", "<", 10)])
@@ -1091,6 +1098,10 @@ def read_zarr(
 
     Missing chunks have the fill value; chunks in shards are read individually. Scalar arrays, which have no
     rows, are left out.
+
+    Values of arrays that xarray wrote are decoded as xarray does: `metadata["decoded"]` names the fields,
+    `metadata["types"]` their units, `metadata["field_attributes"]` their attributes. Times stay numbers of
+    their unit.
 
     Args:
         path: The folder of a store, or of a group or an array in it.

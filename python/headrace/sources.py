@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -16,7 +15,7 @@ from ._arguments import text, whole_number
 from ._carrying import of_pair
 from ._errors import os_error
 from ._function import bind_function
-from ._line import stacklevel, users_line
+from ._line import users_line, warn_of
 from ._making.element import Form, Leaves, form_of, form_of_all, is_function_leaf, to_leaf, with_fields
 from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
@@ -86,14 +85,8 @@ def read(
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is not expanded: use Path(path).expanduser()" if home else ""
         raise os_error(f"{error}{hint}", error.errno, error.filename) from None
-    _warn_of(source.notes)
+    warn_of(source.notes)
     return Dataset(_core.read(source, users_line()))
-
-
-def _warn_of(notes: Sequence[str]) -> None:
-    for note in notes:  # names of files and columns may not be UTF-8
-        text = note.encode("utf-8", "backslashreplace").decode()
-        warnings.warn(text, UserWarning, stacklevel=stacklevel())
 
 
 def _places(path: object) -> str | list[str]:
@@ -422,7 +415,7 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
             f"plan: expected the output of save_plan(), got {os.fspath(path)!r}, which is not text; use read() for data"
         ) from None
     data = open_plan(text, bind or {}, {})
-    _warn_of(data._node.data_notes)
+    warn_of(data._node.data_notes)
     return data
 
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "headrace/graph/explain/notes.h"
+#include "headrace/graph/meaning.h"
 #include "headrace/graph/plan/plan_json.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/headrace.h"
@@ -193,11 +194,16 @@ bool varies_by_epoch(const Node& node) {
   });
 }
 
-// The metadata of the formats, one object per read, in the order of the reads.
-void list_metadata(const Node& node, nb::list& out) {
-  each_node(node, [&](const Node& one) {
-    if (const auto* read = one.as<Read>()) out.append(to_python(read->source->metadata()));
-  });
+std::vector<NodePtr> nodes_of(const std::vector<NodeHandle>& handles) {
+  std::vector<NodePtr> out;
+  for (const NodeHandle& handle : handles) out.push_back(handle.node);
+  return out;
+}
+
+std::vector<NodeHandle> aligned(const std::vector<NodeHandle>& inputs, const std::string& at) {
+  std::vector<NodeHandle> out;
+  for (NodePtr& node : unwrap(align_labels(nodes_of(inputs), at))) out.push_back({std::move(node)});
+  return out;
 }
 
 std::string plan_text(const NodeHandle& node, uint64_t seed) {
@@ -256,13 +262,11 @@ void bind_node(nb::module_& m) {
           "varies_by_epoch", [](const NodeHandle& n) { return varies_by_epoch(*n.node); },
           "Whether order or random draws differ between epochs.")
       .def(
-          "metadata",
-          [](const NodeHandle& n) {
-            nb::list out;
-            list_metadata(*n.node, out);
-            return out;
-          },
-          "The metadata of the formats, a dict for each read.")
+          "metadata", [](const NodeHandle& n) { return to_python(metadata_of(*n.node)); },
+          "The metadata of its read, or what holds for all datasets that are joined.")
+      .def_prop_ro(
+          "meaning_notes", [](const NodeHandle& n) { return notes_on_meanings(*n.node); },
+          "Warnings about what numbers mean in datasets that this node joins.")
       .def_prop_ro(
           "data_notes", [](const NodeHandle& n) { return data_notes(*n.node); },
           "Warnings about the data from opening it.")
@@ -338,11 +342,10 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "concatenate",
       [](const std::vector<NodeHandle>& inputs, const std::string& at) {
-        std::vector<NodePtr> nodes;
-        for (const NodeHandle& input : inputs) nodes.push_back(input.node);
-        return node_of(Concatenate{}, std::move(nodes), at);
+        return node_of(Concatenate{}, nodes_of(inputs), at);
       },
       nb::arg("inputs"), at);
+  m.def("align_labels", &aligned, nb::arg("inputs"), at, "The datasets with one list of classes.");
   m.def(
       "batch",
       [](const NodeHandle& n, uint64_t size, bool drop_last, bool ragged, const std::string& at) {
@@ -381,9 +384,7 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "interleave",
       [](const std::vector<NodeHandle>& inputs, uint64_t cycle, uint64_t block, const std::string& at) {
-        std::vector<NodePtr> nodes;
-        for (const NodeHandle& input : inputs) nodes.push_back(input.node);
-        return node_of(Interleave{cycle, block}, std::move(nodes), at);
+        return node_of(Interleave{cycle, block}, nodes_of(inputs), at);
       },
       nb::arg("inputs"), nb::arg("cycle"), nb::arg("block"), at);
   m.def(

@@ -22,6 +22,10 @@ Functions& registered_functions() {
   return all;
 }
 
+std::string_view name_of(Packed kind) {
+  return kind == Packed::blosc ? "blosc" : kind == Packed::bzip2 ? "bzip2" : "brotli";
+}
+
 Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& got) {
   return corrupt(std::string(codec) + ": expected " + std::to_string(wanted) + " bytes, got " + got);
 }
@@ -55,7 +59,7 @@ Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byt
   if (kind == Packed::snappy) return unpack_snappy(packed, out);
   if (const auto function = registered_functions()[static_cast<size_t>(kind)]) return function(packed, out);
   if (kind != Packed::plain)
-    return {Code::unavailable, std::string(kind == Packed::blosc ? "blosc" : "brotli") +
+    return {Code::unavailable, std::string(name_of(kind)) +
                                    " is not supported: its library was missing when Headrace was built"};
   if (packed.size() != out.size()) return wrong_size("plain", out.size(), std::to_string(packed.size()));
   if (!out.empty()) std::memcpy(out.data(), packed.data(), out.size());

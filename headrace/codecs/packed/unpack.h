@@ -1,6 +1,6 @@
 // Bytes that were compressed as a whole, and whose size is known: zstd frames, gzip and zlib (several in a
-// row), raw blocks of snappy and lz4, brotli and blosc where their libraries are there. Pure functions; any
-// thread.
+// row), raw blocks of snappy and lz4, brotli, blosc and bzip2 where their libraries are there. Pure
+// functions; any thread.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace headrace {
 
-enum class Packed : uint8_t { plain, zstd, deflate, snappy, brotli, blosc, lz4 };
-inline constexpr size_t kPackings = 7;
+enum class Packed : uint8_t { plain, zstd, deflate, snappy, brotli, blosc, lz4, bzip2 };
+inline constexpr size_t kPackings = 8;
 
 // Before any memory is taken: a ratio of at most 1000, or 256 MiB where that is more, and never above 2 GiB.
 Status check_unpacked_size(uint64_t packed, uint64_t unpacked);

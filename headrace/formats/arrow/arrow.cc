@@ -32,9 +32,11 @@ class ArrowSource final : public Source {
     return {first, index - first};
   }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    return arrow::open_group(table_, table_->group_of(block));
+    const Group group = table_->group_of(block);
+    return with_changes(arrow::open_group(table_, group), table_->files[group.file].changes);
   }
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
+    if (table_->agreed.has_changes) return false;  // every row is read in its block, which changes it
     arrow::extents_of(*table_, indices, out);
     return true;
   }
@@ -69,8 +71,9 @@ class ArrowSource final : public Source {
     std::vector<uint64_t> rows;
     for (const arrow::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.contents->num_rows);
-    return files_fingerprint(format_ + " " + schema().stable_text() + text_of(table_->nulls, schema()), files,
-                             rows);
+    return files_fingerprint(format_ + " " + schema().stable_text() + text_of(table_->nulls, schema()) +
+                                 table_->agreed.stable_text,
+                             files, rows);
   }
 
   Value metadata() const override {
@@ -82,9 +85,7 @@ class ArrowSource final : public Source {
     if (!left_out_.is_null()) out.set("left_out", left_out_);
     const std::vector<std::string>& columns = table_->left_out_columns;
     if (!columns.empty()) out.set("left_out_columns", Value::List(columns.begin(), columns.end()));
-    if (Value types = types_of(*table_->files[0].columns); !types.is_null())
-      out.set("types", std::move(types));
-    add_about(table_->about, out);
+    table_->agreed.add_to(out);
     return out;
   }
 
@@ -117,13 +118,15 @@ int recognise(const Probe& probe) {
 Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> columns, request.strings("columns"));
   HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
+  HEADRACE_ASSIGN(const bool align_labels, request.flag("align_labels", false));
   RecordOpening out;
   out.kind = arrow::kIndexKind;
   out.files = request.path().files;
   if (out.files.empty()) return invalid("expected files, got none");
   out.index = [files = out.files](uint64_t file) { return arrow::index_arrow(files[file]); };
-  out.finish = [request, columns, nulls](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
-    HEADRACE_ASSIGN(Table table, arrow::make_table(request.path().files, std::move(indexes), columns, nulls));
+  out.finish = [request, columns, nulls, align_labels](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    HEADRACE_ASSIGN(Table table, arrow::make_table(request.path().files, std::move(indexes), columns, nulls,
+                                                   align_labels));
     return arrow::table_source("arrow", request, std::move(table));
   };
   return from_records(std::move(out));
@@ -137,16 +140,19 @@ const FormatRegistration registered({
               "numbers arrays of variable length, text str and binary bytes. Members of structs have names "
               "such as `image/bytes`. Lists of strings are `{\"values\": str, \"lengths\": int64 (n,)}`: the "
               "concatenated strings, and the length of each in bytes. Dates and times are int64 as stored.",
-    .details = {"All files must have the same columns."},
+    .details = {"All files must have the same columns. Where their units differ, values come in the finest "
+                "one, which `metadata[\"types\"]` names."},
     .path = "A file, a pattern, a folder of shards, or a list of files and patterns.",
     .options = {{"columns", "Sequence[str] | None",
                  "Only these columns, in this order; the name of a struct selects its members. All supported "
                  "columns when not given; `metadata[\"left_out_columns\"]` lists the others."},
-                nulls_option()},
+                nulls_option(),
+                align_labels_option()},
     .raises = {{"NotImplementedError",
                 "a chosen column has an unsupported type (maps, unions, decimals, lists of lists), or a file "
                 "is Feather V1."},
-               {"ValueError", "a column does not exist, or the columns of the files differ."}},
+               {"ValueError",
+                "a column does not exist, or the columns, logical types or classes of the files differ."}},
     .example = "hr.read_arrow(\"train-*.arrow\", columns=[\"image\", \"label\"])",
     .recognise = recognise,
     .open = open,

@@ -6,6 +6,7 @@
 #include "headrace/core/text/closest.h"
 #include "headrace/formats/arrow/type_ids.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/meaning/class_lists.h"
 
 namespace headrace::arrow {
 namespace {
@@ -395,7 +396,12 @@ Result<Layout> read_layout(const FlatTable& schema, int version) {
   return out;
 }
 
-Value written_about(const FlatTable& schema) { return own_object(schema, kOfSchema, kAboutKey); }
+Value written_about(const FlatTable& schema) {
+  Value about = own_object(schema, kOfSchema, kAboutKey);
+  if (!about.is_null()) return about;
+  const auto described = own_text(schema, kOfSchema, "huggingface");
+  return described.ok() ? huggingface_classes(*described) : Value();
+}
 
 namespace {
 

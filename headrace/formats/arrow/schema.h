@@ -67,8 +67,8 @@ struct Layout {
 // From the table of Schema.fbs. `version` is the metadata's: 3 for V4, 4 for V5.
 Result<Layout> read_layout(const FlatTable& schema, int version);
 
-// Metadata that our writer stored, {"classes": […]}: JSON in the schema's own metadata. Null when there is
-// none, or it cannot be parsed.
+// The file's own metadata, from that of its schema: what our writer stored, {"classes": […]}, or the label
+// names of Hugging Face's dataset description. Null when there is none, or it cannot be parsed.
 Value written_about(const FlatTable& schema);
 inline constexpr char kAboutKey[] = "headrace";
 

@@ -72,26 +72,21 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
   return out;
 }
 
-// The columns of a further file, in the order of the first file.
-Result<std::vector<Column>> columns_like(const Layout& layout, const std::vector<Column>& first,
-                                         const std::vector<std::string>& names) {
-  HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(layout, names));
-  const auto rank = [&](const Column& column) {
-    return std::ranges::find(first, column.name, &Column::name) - first.begin();
-  };
-  std::ranges::stable_sort(columns, {}, rank);
-  return columns;
-}
-
 class Making {
  public:
-  Making(Table* out, const std::vector<std::string>& names) : out_(out), names_(names) {}
+  Making(Table* out, const std::vector<std::string>& names, bool align_labels)
+      : out_(out), names_(names), agree_("column", align_labels) {}
 
   Status add(const SourceFile& file, FileIndex index) {
     HEADRACE_ASSIGN(Contents contents, unpack(index));
     if (!is_in_order(index, file.size))
       return corrupt("expected record batches in order and inside the file");
-    if (out_->files.empty() || contents.schema != schema_) HEADRACE_TRY(read_schema(contents.schema));
+    if (out_->files.empty() || contents.schema != schema_) {
+      HEADRACE_TRY(read_schema(contents.schema));
+      HEADRACE_TRY(agree_.add({file.path, schema_of(*columns_), types_of(*columns_), about_}));
+    } else {
+      agree_.add_like_last();
+    }
     HEADRACE_ASSIGN(Dictionaries dictionaries, read_dictionaries(contents.dictionaries, *columns_));
     contents.schema.clear();
     contents.dictionaries.clear();
@@ -102,30 +97,34 @@ class Making {
     return {};
   }
 
+  Status finish() {
+    HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    for (size_t i = 0; i < out_->files.size(); ++i) out_->files[i].changes = agree_.changes(i);
+    out_->schema = agree_.schema();
+    return {};
+  }
+
  private:
   Status read_schema(const std::string& schema) {
-    Value about;
-    HEADRACE_ASSIGN(layout_, layout_of(schema, about));
-    if (out_->files.empty()) {
-      out_->about = std::move(about);
-      HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_, &out_->left_out_columns));
-      columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
-    } else {
-      HEADRACE_ASSIGN(std::vector<Column> columns, columns_like(*layout_, *out_->files[0].columns, names_));
-      const std::string differs = difference_from_first(
-          schema_of(*out_->files[0].columns), schema_of(columns), "column", out_->files[0].file.path);
-      if (!differs.empty()) return invalid(differs);
-      columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
-    }
+    HEADRACE_ASSIGN(layout_, layout_of(schema, about_));
+    std::vector<std::string> left_out;
+    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_, &left_out));
+    for (std::string& name : left_out)
+      if (std::ranges::find(out_->left_out_columns, name) == out_->left_out_columns.end())
+        out_->left_out_columns.push_back(std::move(name));
+    if (!out_->files.empty()) put_in_order(*out_->files[0].columns, columns);
+    columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     schema_ = schema;
     return {};
   }
 
   Table* out_;
   const std::vector<std::string>& names_;
+  FilesAgree agree_;
   std::string schema_;  // of the previous file
   std::shared_ptr<const Layout> layout_;
   std::shared_ptr<const std::vector<Column>> columns_;
+  Value about_;
 };
 
 uint64_t fixed_row_bytes(const Schema& schema) {
@@ -140,15 +139,15 @@ uint64_t fixed_row_bytes(const Schema& schema) {
 }  // namespace
 
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::vector<std::string>& columns, const NullRules& nulls) {
+                         const std::vector<std::string>& columns, const NullRules& nulls, bool align_labels) {
   Table out;
   out.first = {0};
-  Making making(&out, columns);
+  Making making(&out, columns, align_labels);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], std::move(indexes[i]));
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  out.schema = schema_of(*out.files[0].columns);
+  HEADRACE_TRY(making.finish());
   HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));
   out.row_bytes = fixed_row_bytes(out.schema);
   return out;
@@ -162,7 +161,9 @@ Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fiel
     if (file.columns != from)
       from = file.columns, columns = std::make_shared<const std::vector<Column>>(chosen(*from, fields));
     file.columns = columns;
+    file.changes = chosen(file.changes, fields);
   }
+  out.agreed.has_changes = whole->agreed.has_changes;
   out.schema = chosen(whole->schema, fields);
   out.row_bytes = fixed_row_bytes(out.schema);
   out.whole = std::move(whole);

@@ -6,6 +6,7 @@
 
 #include "headrace/formats/arrow/index.h"
 #include "headrace/formats/arrow/rows.h"
+#include "headrace/formats/meaning/files_agree.h"
 #include "headrace/formats/nulls.h"
 
 namespace headrace::arrow {
@@ -17,6 +18,7 @@ struct TableFile {
   std::shared_ptr<const Layout> layout;
   std::shared_ptr<const std::vector<Column>> columns;
   Dictionaries dictionaries;
+  FieldChangesPtr changes = nullptr;  // of values to what holds for all files
 };
 
 // A unit of reading: a batch, or some rows of a large one.
@@ -32,8 +34,8 @@ struct Table {
   Schema schema;
   uint64_t row_bytes = 0;                     // of the chosen columns, when all have a fixed size
   std::vector<Nulls> nulls;                   // of each column
-  Value about;                                // written_about() of the first file
-  std::vector<std::string> left_out_columns;  // of the first file; empty when columns were chosen
+  Agreed agreed;                              // what holds for all files
+  std::vector<std::string> left_out_columns;  // of any file; empty when columns were chosen
   std::shared_ptr<const Table> whole;         // owner of the dictionaries, where this has fewer columns
 
   Group group_of(uint64_t row) const;  // REQUIRES: row < first.back()
@@ -45,7 +47,8 @@ struct Table {
 
 // Parses the files' schemas, selects the columns, reads the dictionaries. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::vector<std::string>& columns, const NullRules& nulls);
+                         const std::vector<std::string>& columns, const NullRules& nulls,
+                         bool align_labels = false);
 
 // The same rows with only these of its columns.
 Table with_columns(std::shared_ptr<const Table> whole, std::span<const int> fields);

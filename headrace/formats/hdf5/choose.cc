@@ -13,10 +13,11 @@ std::string_view parent(std::string_view path) {
 
 std::string_view child(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Whether it may be a field: not a scalar and not empty.
+// Whether it is a field if none are named: no scalar, and no dimension without values.
 bool may_be_field(const Contents& contents, const Name& name) {
-  return !name.refusal.ok() || !contents.datasets[name.dataset].refusal.ok() ||
-         contents.datasets[name.dataset].has_rows();
+  if (!name.refusal.ok()) return true;
+  const Dataset& dataset = contents.datasets[name.dataset];
+  return !dataset.refusal.ok() || (dataset.has_rows() && !dataset.is_dimension());
 }
 
 template <class List> std::string listed(const List& names) {

@@ -105,22 +105,46 @@ const Leaf* simple(const Datatype& type) {
                                                                                               : nullptr;
 }
 
+// "enum(cat 0, dog 1)", for integers that are little- or big-endian.
+class EnumText {
+ public:
+  explicit EnumText(uint32_t count) : names_(count) {}
+  std::string_view name(uint32_t i, std::string_view name) { return names_[i] = name; }
+  void value(uint32_t i, std::span<const std::byte> bytes, bool swaps) {
+    text_ += (i == 0 ? "" : ", ") + std::string(names_[i]) + " ";
+    uint64_t number = 0;
+    for (size_t k = 0; k < std::min<size_t>(bytes.size(), 8); ++k)
+      number |= std::to_integer<uint64_t>(bytes[swaps ? bytes.size() - 1 - k : k]) << (8 * k);
+    text_ += std::to_string(number);
+  }
+  std::string text() && { return "enum(" + std::move(text_) + ")"; }
+
+ private:
+  std::vector<std::string_view> names_;  // in the message
+  std::string text_;
+};
+
 // Enums read as their integers, except FALSE and TRUE in a byte, which h5py writes for booleans.
 Result<Leaf> read_enum(Cursor& cursor, const Head& head, int depth) {
   HEADRACE_ASSIGN(const Datatype base, read_type(cursor, depth + 1));
   const uint32_t count = head.bits & 0xffff;
   bool is_boolean = count == 2 && base.element == 1;
+  const Leaf* leaf = simple(base);
+  EnumText members(count);
   for (uint32_t i = 0; i < count && cursor.ok(); ++i)
-    is_boolean &= read_name(cursor, head) == (i == 0 ? "FALSE" : "TRUE");
+    is_boolean &= members.name(i, read_name(cursor, head)) == (i == 0 ? "FALSE" : "TRUE");
   for (uint32_t i = 0; i < count && cursor.ok(); ++i) {
     const auto value = cursor.take(base.element);
     is_boolean &= value.size() == 1 && std::to_integer<uint32_t>(value[0]) == i;
+    members.value(i, value, leaf && leaf->swaps);
   }
-  const Leaf* leaf = simple(base);
   if (!leaf || base.element != head.size)
     return refused(head, not_read("enums of types other than integers"));
   Leaf out = *leaf;
-  if (is_boolean) out.form = Form::boolean, out.dtype = DType::boolean;
+  if (is_boolean)
+    out.form = Form::boolean, out.dtype = DType::boolean;
+  else
+    out.members = std::move(members).text();
   return out;
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "headrace/core/saturate.h"
 #include "headrace/formats/hdf5/chunks/chunk_index.h"
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
 #include "headrace/formats/hdf5/chunks/filters.h"
 #include "headrace/formats/hdf5/datatype.h"
+#include "headrace/formats/hdf5/structures/attributes.h"
 #include "headrace/formats/hdf5/structures/global_heap.h"
 #include "headrace/formats/hdf5/structures/groups.h"
 #include "headrace/formats/hdf5/structures/superblock.h"
@@ -22,7 +24,20 @@ constexpr uint64_t kSmallRow = 16;              // bytes; such rows are kept
 constexpr uint64_t kMostKept = 64 << 20;        // bytes of small rows; of references beyond the ratio
 constexpr uint64_t kMostReferenceRatio = 1100;  // of references to their stored bytes
 
+constexpr uint64_t kMostStrings = 16 << 20;  // bytes of heaps read for strings of attributes
+
 constexpr Fetches::Owner kFile = 0;
+
+// What netCDF's library writes.
+bool is_of_netcdf(const Attribute& attribute) {
+  constexpr std::string_view names[] = {"_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+                                        "_nc3_strict"};
+  return std::ranges::find(names, attribute.name) != std::end(names);
+}
+bool says_netcdf(std::span<const Attribute> of_root) {
+  const std::string conventions = text_attribute(of_root, "Conventions");
+  return conventions.starts_with("CF-") || conventions.starts_with("COARDS");
+}
 
 // A group or a dataset. Its index in the list, counted from one, is the owner of its reads.
 struct Object {
@@ -30,6 +45,9 @@ struct Object {
   uint64_t address = 0;
   uint64_t dataset = kNowhere;
   Status refusal = {};
+  std::vector<Attribute> attributes = {};
+  // Set for reads of another object's attributes, whose own reads go on if these fail.
+  std::optional<size_t> attributes_of = {};
 };
 
 class Walk final : public Opening<FileIndex> {
@@ -100,14 +118,21 @@ class Walk final : public Opening<FileIndex> {
     const auto has = [&](uint16_t type) {
       return std::ranges::find(messages, type, &Message::type) != messages.end();
     };
-    if (object == 0)
-      for (const Message& message : messages)
-        if (message.type == kAttribute && !message.is_shared && about_.empty())
-          about_ = read_attribute(message.cursor(place_.sizes), kAboutName);
+    if (has_attributes(messages) && (object == 0 || !is_group)) read_attributes_of(object, messages);
     if (is_group || !has(kDataspace) || !has(kDatatype)) return {};
     objects_[object].dataset = datasets_.size();
     datasets_.emplace_back();
     return read_type(object, std::move(messages));
+  }
+
+  void read_attributes_of(size_t object, const std::vector<Message>& messages) {
+    const size_t reading = objects_.size();
+    objects_.emplace_back().attributes_of = object;
+    read_attributes({fetches_, reading + 1, place_, &strings_left_}, messages,
+                    [this, object](Attribute attribute) {
+                      std::vector<Attribute>& all = objects_[object].attributes;
+                      if (all.size() < kMostAttributes) all.push_back(std::move(attribute));
+                    });
   }
 
   Status add_link(const std::string& group, const Link& link) {
@@ -244,12 +269,22 @@ class Walk final : public Opening<FileIndex> {
   Result<Step<FileIndex>> finish() {
     Contents contents;
     contents.address_bytes = place_.sizes.address, contents.length_bytes = place_.sizes.length;
-    contents.base = place_.base, contents.about = about_;
-    for (const Object& object : objects_) {
-      if (object.dataset == kNowhere || object.refusal.ok()) continue;
-      datasets_[object.dataset] = {};
-      datasets_[object.dataset].refusal = object.refusal;
+    contents.base = place_.base;
+    contents.about = text_attribute(objects_[0].attributes, kAboutName);
+    contents.is_netcdf = says_netcdf(objects_[0].attributes);
+    for (Object& object : objects_) {
+      contents.is_netcdf = contents.is_netcdf || std::ranges::any_of(object.attributes, is_of_netcdf);
+      if (object.dataset == kNowhere) continue;
+      Dataset& dataset = datasets_[object.dataset];
+      if (!object.refusal.ok()) dataset = {}, dataset.refusal = object.refusal;
+      dataset.attributes = std::move(object.attributes);
+      contents.is_netcdf = contents.is_netcdf || dataset.is_dimension();
     }
+    for (const Object& object : objects_)
+      if (object.attributes_of && !object.refusal.ok())
+        if (const uint64_t of = objects_[*object.attributes_of].dataset; of != kNowhere)
+          datasets_[of].attributes_refusal = object.refusal;
+    contents.attributes = std::move(objects_[0].attributes);
     contents.datasets.assign(std::make_move_iterator(datasets_.begin()),
                              std::make_move_iterator(datasets_.end()));
     contents.names = std::move(refused_);
@@ -298,7 +333,7 @@ class Walk final : public Opening<FileIndex> {
   std::vector<Name> refused_;
   uint64_t free_ = kMostKept;  // of references that were never written, or are highly compressed
   uint64_t small_free_ = kMostKept;
-  std::string about_;  // our writer's attribute of the root
+  uint64_t strings_left_ = kMostStrings;
   Fetches fetches_;
 };
 

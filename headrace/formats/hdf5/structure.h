@@ -10,7 +10,7 @@
 namespace headrace::hdf5 {
 
 inline constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
-inline constexpr std::string_view kIndexKind = "hdf5 1";
+inline constexpr std::string_view kIndexKind = "hdf5 2";
 
 // Contents, packed, in FileIndex::extra. Damage in one dataset or group is stored as its refusal; the
 // opening's error is damage of the file.

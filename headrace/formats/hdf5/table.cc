@@ -103,31 +103,43 @@ std::vector<std::string> written_fields(const Contents& contents, const Value& a
   return out;
 }
 
+// Attributes that are HDF5's or netCDF's own.
+bool is_hidden(std::string_view name) {
+  constexpr std::string_view names[] = {"CLASS",          "NAME",          "DIMENSION_LIST",
+                                        "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+                                        "_NCProperties",  "_nc3_strict",   kAboutName};
+  return std::ranges::find(names, name) != std::end(names);
+}
+
+Value shown_attributes(std::span<const Attribute> attributes, bool is_decoded) {
+  Value out;
+  for (const Attribute& one : attributes)
+    if (!is_hidden(one.name) && !(is_decoded && is_of_decoding(one.name))) out.set(one.name, value_of(one));
+  return out;
+}
+
 class Making {
  public:
-  Making(Table* out, const std::string& group, const std::vector<std::string>& fields)
-      : out_(out), group_(group), fields_(fields) {}
+  Making(Table* out, const TableOptions& options)
+      : out_(out), options_(options), agree_("field", options.align_labels) {}
 
   Status add(const SourceFile& file, const FileIndex& index) {
     HEADRACE_ASSIGN(Contents contents, unpack(index.extra, file.size));
     const auto about = Value::parse(contents.about);
-    std::string group = group_;
-    std::vector<std::string> fields = fields_;
+    std::string group = options_.group;
+    std::vector<std::string> fields = options_.fields;
     if (group.empty() && fields.empty() && about.ok()) fields = written_fields(contents, *about);
     if (group.empty() && fields.empty()) {
       HEADRACE_ASSIGN(group, find_group(contents));
     }
-    HEADRACE_ASSIGN(const std::vector<Chosen> chosen, choose(contents, group, fields));
-    if (out_->files.empty()) {
-      first_ = chosen;
-      out_->group = group, out_->path = chosen[0].path;
-      if (const Value* of_source = about.ok() && about->object() ? about->find("about") : nullptr)
-        out_->about = *of_source;
-    } else if (const std::string differs = difference_from_first(schema_of(first_), schema_of(chosen),
-                                                                 "field", out_->files[0].file.path);
-               !differs.empty()) {
-      return invalid(differs);
-    }
+    HEADRACE_ASSIGN(std::vector<Chosen> chosen, choose(contents, group, fields));
+    if (out_->files.empty()) out_->group = group, out_->path = chosen[0].path;
+    const Value* of_source = about.ok() && about->object() ? about->find("about") : nullptr;
+    FileFields meant{
+        file.path, {}, std::vector<std::string>(chosen.size()), of_source ? *of_source : Value()};
+    HEADRACE_ASSIGN(FieldChangesPtr decoding, decode(contents, file.path, chosen, meant.types));
+    meant.schema = schema_of(chosen);
+    HEADRACE_TRY(agree_.add(std::move(meant)));
     TableFile made{file, std::move(contents)};
     for (const Chosen& one : chosen) {
       auto at = std::ranges::find(made.datasets, one.dataset);
@@ -137,19 +149,79 @@ class Making {
     for (size_t i = 0; i < made.contents.datasets.size(); ++i)
       if (std::ranges::find(made.datasets, i) == made.datasets.end()) made.contents.datasets[i] = {};
     made.rows = made.dataset(0).rows();
+    made.changes = std::move(decoding);
     group_rows(made);
     out_->first.push_back(out_->first.back() + made.rows);
     out_->files.push_back(std::move(made));
     return {};
   }
 
-  Schema schema() const { return schema_of(first_); }
+  Status finish() {
+    HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    for (std::string& note : notes_) out_->agreed.notes.push_back(std::move(note));
+    for (size_t i = 0; i < out_->files.size(); ++i)
+      out_->files[i].changes = one_after_other(out_->files[i].changes, agree_.changes(i));
+    out_->schema = agree_.schema();
+    return {};
+  }
 
  private:
+  // Changes the dtypes of fields that are decoded; `types` becomes their units.
+  Result<FieldChangesPtr> decode(const Contents& contents, const std::string& path,
+                                 std::vector<Chosen>& chosen, std::vector<std::string>& types) {
+    const bool is_asked = options_.raw.has_value();
+    const bool decodes = is_asked ? !*options_.raw : contents.is_netcdf;
+    const bool is_first = out_->files.empty();
+    Value of_fields;
+    FieldChanges out;
+    std::string packed;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      const Dataset& dataset = contents.datasets[chosen[i].dataset];
+      const Leaf& leaf = dataset.leaves[chosen[i].leaf];
+      out.names.push_back(chosen[i].name);
+      out.changes.emplace_back();
+      types[i] = leaf.members;
+      if (!leaf.name.empty()) continue;  // attributes are those of the whole compound
+      if (decodes && !dataset.attributes_refusal.ok())
+        return Status(dataset.attributes_refusal)
+            .before("the attributes of '" + chosen[i].name + "' cannot be read: ")
+            .after("; raw=True reads values as they are stored");
+      auto decoding =
+          decodes && leaf.form == Form::number ? decoding_of(leaf.dtype, dataset.attributes) : std::nullopt;
+      if (decodes && types[i].empty()) types[i] = unit_text(dataset.attributes);
+      if (is_asked && !decodes && types[i].empty()) types[i] = packing_text(dataset.attributes);
+      if (!is_asked && !decodes && is_packed(dataset.attributes))
+        packed += (packed.empty() ? "'" : ", '") + chosen[i].name + "'";
+      if (Value shown = shown_attributes(dataset.attributes, decoding.has_value());
+          contents.is_netcdf && !shown.is_null())
+        of_fields.set(chosen[i].name, std::move(shown));
+      if (!decoding) continue;
+      chosen[i].spec.dtype = decoding->dtype;
+      out.changes[i] = std::move(decoding->change);
+      if (std::ranges::find(out_->decoded, chosen[i].name) == out_->decoded.end())
+        out_->decoded.push_back(chosen[i].name);
+    }
+    describe(is_first, contents.is_netcdf ? shown_attributes(contents.attributes, false) : Value(),
+             of_fields);
+    if (!packed.empty() && notes_.empty())
+      notes_.push_back(
+          "'" + path + "': the attributes of " + packed +
+          " have a scale_factor or an add_offset, which is not applied, because the file does not "
+          "say that it is one of netCDF; raw=False applies them, raw=True keeps the stored numbers");
+    return out.any() ? std::make_shared<const FieldChanges>(std::move(out)) : FieldChangesPtr();
+  }
+
+  // Of the attributes of all files those that are the same in all.
+  void describe(bool is_first, const Value& of_root, const Value& of_fields) {
+    if (is_first) out_->attributes = of_root, out_->field_attributes = of_fields;
+    keep_same(of_root, out_->attributes);
+    keep_same_of_fields(of_fields, out_->field_attributes);
+  }
+
   Table* out_;
-  const std::string& group_;
-  const std::vector<std::string>& fields_;
-  std::vector<Chosen> first_;
+  const TableOptions& options_;
+  FilesAgree agree_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace
@@ -170,16 +242,16 @@ std::optional<std::span<const std::byte>> resident_rows(const Dataset& dataset) 
 }
 
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::string& group, const std::vector<std::string>& fields) {
+                         const TableOptions& options) {
   Table out;
   out.first = {0};
-  Making making(&out, group, fields);
+  Making making(&out, options);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
     indexes[i] = {};
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  out.schema = making.schema();
+  HEADRACE_TRY(making.finish());
   return out;
 }
 

@@ -1,5 +1,6 @@
 // All files of a source: the chosen fields, and which rows are read at once.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "headrace/formats/file_index.h"
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
 #include "headrace/formats/hdf5/structures/contents.h"
+#include "headrace/formats/meaning/files_agree.h"
 #include "headrace/formats/source.h"
 
 namespace headrace::hdf5 {
@@ -24,8 +26,9 @@ struct TableFile {
   std::vector<size_t> datasets;  // the chosen ones
   std::vector<FieldAt> fields;   // in the order of the schema
   uint64_t rows = 0;
-  uint64_t rows_each = 1;        // of a group; or
-  std::vector<uint64_t> starts;  // the first row of each group
+  uint64_t rows_each = 1;             // of a group; or
+  std::vector<uint64_t> starts;       // the first row of each group
+  FieldChangesPtr changes = nullptr;  // of values: decoded, or to what holds for all files
 
   const Dataset& dataset(size_t i) const { return contents.datasets[datasets[i]]; }
   const Leaf& leaf(const FieldAt& at) const { return dataset(at.dataset).leaves[at.leaf]; }
@@ -38,13 +41,22 @@ struct Table {
   std::string group;
   std::string path;  // of the first field's dataset
   Schema schema;
-  Value about;  // source metadata that our writer stored in the first file: an object, or null
+  Agreed agreed;                     // what holds for all files
+  std::vector<std::string> decoded;  // fields whose values are decoded by the CF conventions
+  // Of files of netCDF, those that are the same in all; an object, or null.
+  Value attributes, field_attributes;
 };
 
-// `group`: the group whose datasets are fields; when empty, the root, or the only one that has datasets.
-// `fields`: names below it; all when empty. An error names the file.
+struct TableOptions {
+  std::string group = {};  // whose datasets are fields; empty: the root, or the only one that has any
+  std::vector<std::string> fields = {};  // names below it; all when empty
+  std::optional<bool> raw = {};  // values as stored; not given: only where a file is not one of netCDF
+  bool align_labels = false;
+};
+
+// An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileIndex> indexes,
-                         const std::string& group, const std::vector<std::string>& fields);
+                         const TableOptions& options);
 
 // The rows of a dataset that are in memory once the file is open; nullopt otherwise.
 std::optional<std::span<const std::byte>> resident_rows(const Dataset& dataset);

@@ -5,6 +5,7 @@
 
 #include "headrace/core/text/base64.h"
 #include "headrace/formats/arrow/message.h"
+#include "headrace/formats/meaning/class_lists.h"
 
 namespace headrace::parquet {
 namespace {
@@ -49,26 +50,6 @@ Value own_object(std::string_view text) {
   if (text.empty()) return {};
   const auto value = Value::parse(text);
   return value.ok() && value->object() ? *value : Value();
-}
-
-// The label names in Hugging Face's dataset description.
-Value huggingface_classes(std::string_view text) {
-  const Value about = own_object(text);
-  const Value* info = about.find("info");
-  const Value* features = info ? info->find("features") : nullptr;
-  if (!features || !features->object()) return {};
-  Value::Object all;
-  for (const auto& [name, feature] : *features->object()) {
-    const Value* type = feature.find("_type");
-    const Value* names = feature.find("names");
-    if (type && *type == Value("ClassLabel") && names && names->list()) all.emplace_back(name, *names);
-  }
-  if (all.empty()) return {};
-  const auto label = std::ranges::find(all, std::string("label"), &std::pair<std::string, Value>::first);
-  Value out{Value::Object()};
-  out.set("classes", label != all.end() ? label->second : all[0].second);
-  if (all.size() > 1) out.set("classes_of", Value(std::move(all)));
-  return out;
 }
 
 }  // namespace

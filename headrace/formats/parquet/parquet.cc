@@ -1,4 +1,6 @@
 // Parquet files: see README.md in this folder.
+#include <algorithm>
+
 #include "headrace/formats/columns.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/parquet/table.h"
@@ -27,7 +29,7 @@ class ParquetSource final : public Source {
     return {part, row - table_->part_rows[part]};
   }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    return parquet::open_part(table_, block);
+    return with_changes(parquet::open_part(table_, block), table_->files[table_->parts[block].file].changes);
   }
   // A row group, whichever columns are read, so that the selection does not change a shuffled order.
   Lot lot(uint64_t index) const override {
@@ -62,7 +64,8 @@ class ParquetSource final : public Source {
     std::vector<uint64_t> rows;
     for (const parquet::TableFile& file : table_->files)
       files.push_back(file.file), rows.push_back(file.rows);
-    return files_fingerprint("parquet " + schema().stable_text() + where_ + text_of(table_->nulls, schema()),
+    return files_fingerprint("parquet " + schema().stable_text() + where_ + text_of(table_->nulls, schema()) +
+                                 table_->agreed.stable_text,
                              files, rows);
   }
 
@@ -75,9 +78,7 @@ class ParquetSource final : public Source {
     if (!left_out_.is_null()) out.set("left_out", left_out_);
     const std::vector<std::string>& columns = table_->left_out_columns;
     if (!columns.empty()) out.set("left_out_columns", Value::List(columns.begin(), columns.end()));
-    if (Value types = types_of(*table_->files[0].columns); !types.is_null())
-      out.set("types", std::move(types));
-    add_about(table_->about, out);
+    table_->agreed.add_to(out);
     return out;
   }
 
@@ -100,19 +101,25 @@ std::string of_columns(const std::vector<std::string>& columns) {
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  HEADRACE_ASSIGN(const std::vector<std::string> columns, request.strings("columns"));
-  HEADRACE_ASSIGN(const NullRules nulls, NullRules::of(request));
+  parquet::TableOptions options;
+  HEADRACE_ASSIGN(options.columns, request.strings("columns"));
+  HEADRACE_ASSIGN(options.nulls, NullRules::of(request));
+  HEADRACE_ASSIGN(options.align_labels, request.flag("align_labels", false));
   const Value* given = request.options.find("where");
   HEADRACE_ASSIGN(const Where where, parquet::read_where(given ? *given : Value()));
+  for (const parquet::Condition& condition : where.conditions)
+    if (std::ranges::find(options.conditional, condition.column) == options.conditional.end())
+      options.conditional.push_back(condition.column);
   RecordOpening out;
-  out.kind = parquet::kIndexKind + of_columns(columns) + (where.empty() ? "" : " where " + where.text);
+  out.kind =
+      parquet::kIndexKind + of_columns(options.columns) + (where.empty() ? "" : " where " + where.text);
   out.files = request.path().files;
   if (out.files.empty()) return invalid("expected files, got none");
-  out.index = [files = out.files, where, columns](uint64_t file) {
+  out.index = [files = out.files, where, columns = options.columns](uint64_t file) {
     return parquet::index_parquet(files[file], where, columns);
   };
-  out.finish = [request, columns, nulls, where](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
-    HEADRACE_ASSIGN(Table table, parquet::make_table(request.path().files, indexes, columns, nulls));
+  out.finish = [request, options, where](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
+    HEADRACE_ASSIGN(Table table, parquet::make_table(request.path().files, indexes, options));
     const std::vector<Nulls> of_columns = table.nulls;
     return with_masks(std::make_shared<ParquetSource>(std::move(table), describe_opening("parquet", request),
                                                       request.path().left_out, where.text),
@@ -128,7 +135,8 @@ const FormatRegistration registered({
               "binary bytes. Members of structs have names such as `hw/height`. A struct `image` of `bytes` "
               "and `path`, as Hugging Face stores images, is the field `image` with the bytes, and "
               "`image/path`. Dates and times are int64 as stored, decimals float64.",
-    .details = {"All files must have the same columns."},
+    .details = {"All files must have the same columns. Where their units differ, values come in the finest "
+                "one, which `metadata[\"types\"]` names."},
     .path = "A file, a pattern, a folder of shards, or a list of files and patterns.",
     .options = {{"columns", "Sequence[str] | None",
                  "Only these columns, in this order; the name of a struct selects its members. All supported "
@@ -137,11 +145,13 @@ const FormatRegistration registered({
                  "Only rows that meet all of these conditions (column, operator, value): `[(\"label\", "
                  "\"<\", 10)]`. Operators are ==, !=, <, <=, >, >= and in; a null meets none. These columns "
                  "are read once, unless statistics are sufficient; the length is exact."},
-                nulls_option()},
+                nulls_option(),
+                align_labels_option()},
     .raises =
         {{"NotImplementedError",
           "a chosen column has an unsupported type (maps, lists of structs or of lists), or is encrypted."},
-         {"ValueError", "a column does not exist, or the columns of the files differ."}},
+         {"ValueError",
+          "a column does not exist, or the columns, logical types or classes of the files differ."}},
     .example = "hr.read_parquet(\"data/train-*.parquet\", columns=[\"image\", \"label\"], where=[(\"label\", "
                "\"<\", 10)])",
     .recognise = recognise,

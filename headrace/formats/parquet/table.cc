@@ -46,7 +46,11 @@ void add_parts(Table& table, TableGroup& group, size_t g) {
 
 class Making {
  public:
-  Making(Table* out, const std::vector<std::string>& names) : out_(out), names_(names) {}
+  Making(Table* out, const TableOptions& options)
+      : out_(out),
+        options_(options),
+        agree_("column", options.align_labels),
+        conditional_("column", options.align_labels) {}
 
   Status add(const SourceFile& file, const FileIndex& index) {
     HEADRACE_ASSIGN(Contents contents, unpack(index.extra));
@@ -54,7 +58,9 @@ class Making {
     HEADRACE_TRY(check_sizes(footer, file.size));
     HEADRACE_ASSIGN(const std::vector<Column> all, read_columns(footer));
     HEADRACE_TRY(choose(all));
-    if (out_->files.empty()) out_->about = about_file(footer);
+    Value about = about_file(footer);
+    HEADRACE_TRY(compare_conditional(file.path, all, about));
+    HEADRACE_TRY(agree_.add({file.path, schema_of(*columns_), types_of(*columns_), std::move(about)}));
     TableFile made{file, {}, columns_, 0};
     const uint64_t before = out_->part_rows.back();
     uint64_t rows = 0;
@@ -79,29 +85,48 @@ class Making {
     return {};
   }
 
-  void finish() {
+  Status finish() {
     if (is_conditional_) out_->chosen = std::make_shared<const std::vector<uint64_t>>(std::move(chosen_));
-    out_->schema = schema_of(*out_->files[0].columns);
+    HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    for (size_t i = 0; i < out_->files.size(); ++i) out_->files[i].changes = agree_.changes(i);
+    out_->schema = agree_.schema();
+    if (options_.conditional.empty()) return {};
+    HEADRACE_ASSIGN(const Agreed conditional, conditional_.finish());
+    if (!conditional.has_changes) return {};
+    std::string names;
+    for (const std::string& name : options_.conditional) names += (names.empty() ? "'" : ", '") + name + "'";
+    return invalid("where= compares values as they are stored, and the files store " + names +
+                   " in different units or with different class numbers; read the files apart, each with a "
+                   "where= of its own, and concatenate() them");
   }
 
  private:
   Status choose(const std::vector<Column>& all) {
     std::vector<std::string> left_out;
-    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, names_, &left_out));
-    if (out_->files.empty()) out_->left_out_columns = std::move(left_out);
-    if (!out_->files.empty()) {
-      const std::vector<Column>& first = *out_->files[0].columns;
-      const auto rank = [&](const Column& column) {
-        return std::ranges::find(first, column.name, &Column::name) - first.begin();
-      };
-      std::ranges::stable_sort(columns, {}, rank);
-      const std::string differs =
-          difference_from_first(schema_of(first), schema_of(columns), "column", out_->files[0].file.path);
-      if (!differs.empty()) return invalid(differs);
+    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, options_.columns, &left_out));
+    for (std::string& name : left_out)
+      if (std::ranges::find(out_->left_out_columns, name) == out_->left_out_columns.end())
+        out_->left_out_columns.push_back(std::move(name));
+    if (columns_) {
+      put_in_order(*out_->files[0].columns, columns);
       if (*columns_ == columns) return {};
     }
     columns_ = std::make_shared<const std::vector<Column>>(std::move(columns));
     return {};
+  }
+
+  // Conditions are decided when a file is indexed, on its own values: only their meaning is compared.
+  Status compare_conditional(const std::string& path, const std::vector<Column>& all, const Value& about) {
+    if (options_.conditional.empty()) return {};
+    FileFields fields{path, {}, {}, about};
+    std::vector<TensorSpec> specs;
+    for (const std::string& name : options_.conditional) {
+      const auto at = std::ranges::find(all, name, &Column::name);
+      fields.types.push_back(at == all.end() ? "" : at->type);
+      specs.push_back({DType::i64, {}});
+    }
+    fields.schema = Schema::of(options_.conditional, std::move(specs));
+    return conditional_.add(std::move(fields));
   }
 
   Result<TableGroup> group_of(const RowGroup& group, size_t g, Contents& contents, uint64_t file_size) const {
@@ -137,7 +162,8 @@ class Making {
   }
 
   Table* out_;
-  const std::vector<std::string>& names_;
+  const TableOptions& options_;
+  FilesAgree agree_, conditional_;
   std::shared_ptr<const std::vector<Column>> columns_;
   std::vector<uint64_t> chosen_;
   bool is_conditional_ = false;
@@ -150,15 +176,15 @@ size_t Table::part_of(uint64_t row) const {
 }
 
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
-                         const std::vector<std::string>& columns, const NullRules& nulls) {
+                         const TableOptions& options) {
   Table out;
-  Making making(&out, columns);
+  Making making(&out, options);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
     if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
   }
-  making.finish();
-  HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));
+  HEADRACE_TRY(making.finish());
+  HEADRACE_ASSIGN(out.nulls, options.nulls.of_fields(out.schema));
   return out;
 }
 
@@ -170,7 +196,7 @@ Table with_columns(const Table& whole, std::span<const int> fields) {
   for (const TableFile& file : whole.files) {
     if (file.columns != from)
       from = file.columns, columns = std::make_shared<const std::vector<Column>>(chosen(*from, fields));
-    TableFile made{file.file, {}, columns, file.rows};
+    TableFile made{file.file, {}, columns, file.rows, chosen(file.changes, fields)};
     for (size_t g = 0; g < file.groups.size(); ++g) {
       const TableGroup& group = file.groups[g];
       TableGroup& some = made.groups.emplace_back(group.first, group.rows);

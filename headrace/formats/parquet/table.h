@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headrace/formats/format.h"
+#include "headrace/formats/meaning/files_agree.h"
 #include "headrace/formats/nulls.h"
 #include "headrace/formats/parquet/contents.h"
 #include "headrace/formats/parquet/schema.h"
@@ -28,7 +29,8 @@ struct TableFile {
   SourceFile file;
   std::vector<TableGroup> groups;
   std::shared_ptr<const std::vector<Column>> columns;
-  uint64_t rows = 0;  // that are samples
+  uint64_t rows = 0;                  // that are samples
+  FieldChangesPtr changes = nullptr;  // of values to what holds for all files
 };
 
 // A unit of reading: a row group, or the rows of some pages of a large one.
@@ -44,17 +46,24 @@ struct Table {
   std::shared_ptr<const std::vector<uint64_t>> chosen;  // with a condition: the row of each sample
   Schema schema;
   std::vector<Nulls> nulls;                   // of each column
-  Value about;                                // about_file() of the first
-  std::vector<std::string> left_out_columns;  // of the first file, if all columns were requested
+  Agreed agreed;                              // what holds for all files
+  std::vector<std::string> left_out_columns;  // of any file, if all columns were requested
 
   uint64_t size() const { return chosen ? chosen->size() : part_rows.back(); }
   uint64_t row_of(uint64_t sample) const { return chosen ? (*chosen)[sample] : sample; }
   size_t part_of(uint64_t row) const;  // REQUIRES: row < part_rows.back()
 };
 
+struct TableOptions {
+  std::vector<std::string> columns = {};
+  std::vector<std::string> conditional = {};  // columns of where=, whose stored values are compared
+  NullRules nulls = {};
+  bool align_labels = false;
+};
+
 // Parses the files' footers and selects the columns. An error names the file.
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
-                         const std::vector<std::string>& columns, const NullRules& nulls);
+                         const TableOptions& options);
 
 // The same rows with only these of its columns, split into parts accordingly.
 Table with_columns(const Table& whole, std::span<const int> fields);

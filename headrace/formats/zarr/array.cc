@@ -92,6 +92,7 @@ Status take_v2(const Value& json, Array& out) {
   const Value filters = member("filters");
   HEADRACE_ASSIGN(out.element, element_of_v2(member("dtype"), objects_of_v2(filters)));
   HEADRACE_ASSIGN(out.fill, fill_of(out.element, member("fill_value")));
+  out.has_fill = !member("fill_value").is_null();
   HEADRACE_TRY(take_separator(json.find("dimension_separator"), '.', out));
   HEADRACE_TRY(check_sizes(out));
   const Value order = member("order");
@@ -153,6 +154,8 @@ Status take_v3(const Value& json, Array& out) {
   HEADRACE_ASSIGN(out.element, element_of_v3(type ? *type : Value()));
   const Value* fill = json.find("fill_value");
   HEADRACE_ASSIGN(out.fill, fill_of(out.element, fill ? *fill : Value()));
+  const Value* names = json.find("dimension_names");
+  out.version = 3, out.has_fill = fill && !fill->is_null(), out.has_names = names && names->list();
   HEADRACE_ASSIGN(const Value* keys, configuration_of(json, "chunk_key_encoding", &name));
   if (*name->text() != "default" && *name->text() != "v2")
     return {Code::unavailable,

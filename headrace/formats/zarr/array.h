@@ -16,7 +16,10 @@ struct Array {
   Chain chain;
   char separator = '.';
   bool has_prefix = false;  // keys begin with "c"
-  Status refusal;           // why it cannot be read; then only the path is set
+  int version = 2;
+  bool has_names = false;  // of its axes, in version 3
+  bool has_fill = false;   // the fill value is stated
+  Status refusal;          // why it cannot be read; then only the path is set
 
   bool has_rows() const { return !refusal.ok() || !shape.empty(); }
   uint64_t rows() const { return shape[0]; }

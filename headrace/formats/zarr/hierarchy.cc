@@ -105,14 +105,15 @@ Result<Step<Hierarchy>> OpenHierarchy::advance(std::span<const BufferPtr> bytes)
   const std::vector<Wanted> wanted = std::exchange(wanted_, {});
   for (size_t i = 0; i < wanted.size(); ++i) {
     const std::string_view text(reinterpret_cast<const char*>(bytes[i]->data()), bytes[i]->size());
-    out_.texts_hash += hash_text(text);
+    const bool is_of_array = wanted[i].kind == Kind::array_attributes_v2;
+    if (!is_of_array) out_.texts_hash += hash_text(text);
     const auto json = parse_node(text);
     const auto in_file = [&] { return in_quotes(path_in_store(root_, files_[wanted[i].file])) + ": "; };
     if (json.ok()) {
       HEADRACE_TRY(take(wanted[i], *json).before(in_file()));
       continue;
     }
-    if (wanted[i].kind == Kind::attributes_v2) continue;  // not needed for reading
+    if (is_of_array || wanted[i].kind == Kind::attributes_v2) continue;  // not needed for reading
     Status status = json.status().before(in_file());
     if (wanted[i].path.empty()) return status;
     out_.arrays.push_back({});
@@ -151,8 +152,11 @@ void OpenHierarchy::ask_nodes() {
     } else if (const auto array = folder_of(file, kArray2)) {
       if (!in(*array, kNode)) wanted_.push_back({i, std::string(*array), Kind::array_v2});
     } else if (const auto attributes = folder_of(file, kAttributes2)) {
-      if ((attributes->empty() || in(*attributes, kGroup2)) && !in(*attributes, kNode))
+      if (in(*attributes, kNode)) continue;
+      if (attributes->empty() || in(*attributes, kGroup2))
         wanted_.push_back({i, std::string(*attributes), Kind::attributes_v2});
+      else if (in(*attributes, kArray2))
+        wanted_.push_back({i, std::string(*attributes), Kind::array_attributes_v2});
     }
   }
 }
@@ -165,6 +169,7 @@ Status OpenHierarchy::take(const Wanted& wanted, const Value& json) {
                    : invalid("expected a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
     }
     case Wanted::Kind::array_v2: out_.arrays.push_back(array_of_v2(wanted.path, json)); return {};
+    case Wanted::Kind::array_attributes_v2:
     case Wanted::Kind::attributes_v2: out_.attributes[wanted.path] = json; return {};
     case Wanted::Kind::v3: break;
     case Wanted::Kind::all_v2: {

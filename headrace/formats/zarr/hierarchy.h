@@ -13,8 +13,9 @@ namespace headrace::zarr {
 
 struct Hierarchy {
   std::vector<Array> arrays;                             // by path
-  std::map<std::string, Value, std::less<>> attributes;  // of groups, and of an array that is the root
-  std::string texts_hash;                                // of all metadata that was read
+  std::map<std::string, Value, std::less<>> attributes;  // of groups and arrays
+  std::string
+      texts_hash;  // of all metadata that was read, but not of arrays' attributes in files of their own
 
   const Array* find(std::string_view path) const;
   bool is_array() const { return arrays.size() == 1 && arrays[0].path.empty(); }
@@ -37,7 +38,14 @@ class OpenHierarchy final : public Opening<Hierarchy> {
   struct Wanted {
     uint64_t file = 0;
     std::string path;  // of the node
-    enum class Kind : uint8_t { v3, array_v2, attributes_v2, all_v2, n5 } kind = Kind::v3;
+    enum class Kind : uint8_t {
+      v3,
+      array_v2,
+      attributes_v2,
+      array_attributes_v2,
+      all_v2,
+      n5
+    } kind = Kind::v3;
   };
   Result<Step<Hierarchy>> ask(std::vector<Wanted> wanted);
   void ask_nodes();

@@ -1,11 +1,17 @@
 #include "headrace/formats/zarr/table.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <concepts>
+#include <cstring>
 #include <optional>
 #include <set>
 
+#include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
+#include "headrace/core/text/base64.h"
+#include "headrace/formats/meaning/attributes.h"
 
 namespace headrace::zarr {
 namespace {
@@ -249,8 +255,134 @@ std::string fingerprint_of(const Table& table, const Hierarchy& hierarchy) {
         chunks.append(reinterpret_cast<const char*>(&chunk.number), sizeof chunk.number);
     }
   }
+  text += table.agreed.stable_text + (table.decoded.empty() ? "" : " decoded");
   return hash_text(text + " " + hash_text(chunks));
 }
+
+constexpr std::string_view kAxes = "_ARRAY_DIMENSIONS";  // xarray's, in version 2
+
+const Value& attributes_at(const Hierarchy& hierarchy, std::string_view path) {
+  static const Value none;
+  const auto at = hierarchy.attributes.find(path);
+  return at == hierarchy.attributes.end() ? none : at->second;
+}
+
+// The number in the bytes of a fill value.
+AttributeNumber number_of_fill(const Array& array) {
+  std::array<std::byte, 8> bytes{};
+  std::memcpy(bytes.data(), array.fill.data(), std::min(bytes.size(), array.fill.size()));
+  return visit_dtype(array.element.dtype, [&]<class T>() -> AttributeNumber {
+    if constexpr (std::floating_point<T>)
+      return static_cast<double>(load<T>(bytes.data()));
+    else if constexpr (std::signed_integral<T>)
+      return static_cast<int64_t>(load<T>(bytes.data()));
+    else if constexpr (std::unsigned_integral<T> && !std::same_as<T, bool>)
+      return static_cast<uint64_t>(load<T>(bytes.data()));
+    else
+      return uint64_t{0};
+  });
+}
+
+// Of an array, with the _FillValue as xarray finds it: in version 3 the bytes of a float64 as base64, in
+// version 2 the fill value of the array. There a plain 0, which is Zarr's default, says nothing unless values
+// are packed.
+std::vector<Attribute> attributes_of(const Array& array, const Value& json, bool is_of_xarray) {
+  constexpr std::string_view kFillValue = "_FillValue";
+  std::vector<Attribute> out;
+  if (json.object())
+    for (const auto& [name, value] : *json.object())
+      if (auto attribute = attribute_of(name, value)) out.push_back(*std::move(attribute));
+  const bool is_number = !array.element.is_text();
+  for (Attribute& one : out)
+    if (one.name == kFillValue && one.texts.size() == 1 && is_float(array.element.dtype))
+      if (const auto bytes = from_base64(one.texts[0]); bytes && bytes->size() == sizeof(double))
+        one = {one.name, DType::f64, {load<double>(std::as_bytes(std::span(*bytes)))}};
+  const bool is_zero = array.fill.find_first_not_of('\0') == std::string::npos;
+  if (is_of_xarray && is_number && array.version == 2 && array.has_fill && !find_attribute(out, kFillValue) &&
+      (!is_zero || is_packed(out)))
+    out.push_back({std::string(kFillValue), array.element.dtype, {number_of_fill(array)}});
+  return out;
+}
+
+// What the numbers of the arrays mean, in all stores of a folder.
+class Meaning {
+ public:
+  Meaning(Table* out, const Hierarchy& hierarchy, const TableOptions& options)
+      : out_(out), hierarchy_(hierarchy), options_(options), agree_("field", options.align_labels) {}
+
+  Status add(Part& part) {
+    const Value& of_group = attributes_at(hierarchy_, joined_path(part.path, part.group));
+    const Value* ours = of_group.find("headrace");
+    const Value* about = ours ? ours->find("about") : nullptr;
+    if (about && about->object() && about->object()->size() > kMostAttributes) about = nullptr;
+    FileFields meant{part.path, {}, std::vector<std::string>(part.fields.size()), about ? *about : Value()};
+    std::vector<std::string> names;
+    std::vector<TensorSpec> specs;
+    Value of_fields;
+    FieldChanges changes;
+    for (size_t i = 0; i < part.fields.size(); ++i) {
+      names.push_back(part.fields[i].name), specs.push_back(part.fields[i].array.spec());
+      changes.names.push_back(names[i]);
+      changes.changes.push_back(decode(part.fields[i], specs[i], meant.types[i], of_fields));
+    }
+    if (changes.any()) part.changes = std::make_shared<const FieldChanges>(std::move(changes));
+    meant.schema = Schema::of(std::move(names), std::move(specs));
+    if (out_->parts.size() == 1) {
+      out_->attributes = of_group, out_->field_attributes = std::move(of_fields), out_->schema = meant.schema;
+    } else {
+      if (meant.schema != out_->schema)
+        return invalid("expected the fields of '" + out_->parts[0].path + "', " + out_->schema.text() +
+                       ", got " + meant.schema.text());
+      keep_same(of_group, out_->attributes);
+      keep_same_of_fields(of_fields, out_->field_attributes);
+    }
+    return agree_.add(std::move(meant));
+  }
+
+  Status finish() {
+    HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    if (!packed_.empty())
+      out_->agreed.notes.push_back("the attributes of " + packed_ +
+                                   " have a scale_factor or an add_offset, which is not applied, because the "
+                                   "arrays do not name their axes as xarray does; raw=False applies them, "
+                                   "raw=True keeps the stored numbers");
+    for (size_t i = 0; i < out_->parts.size(); ++i)
+      out_->parts[i].changes = one_after_other(out_->parts[i].changes, agree_.changes(i));
+    return {};
+  }
+
+ private:
+  // Changes the dtype of a field that is decoded; `type` becomes its unit.
+  FieldChange decode(const Field& field, TensorSpec& spec, std::string& type, Value& of_fields) {
+    const Value& all = attributes_at(hierarchy_, field.array.path);
+    const Value json = all.object() && all.object()->size() <= kMostAttributes ? all : Value();
+    const bool is_of_xarray = field.array.version == 3 ? field.array.has_names : json.find(kAxes) != nullptr;
+    const bool is_asked = options_.raw.has_value();
+    const bool decodes = is_asked ? !*options_.raw : is_of_xarray;
+    const std::vector<Attribute> attributes = attributes_of(field.array, json, is_of_xarray);
+    auto decoding =
+        decodes && !field.array.element.is_text() ? decoding_of(spec.dtype, attributes) : std::nullopt;
+    if (decodes) type = unit_text(attributes);
+    if (is_asked && !decodes) type = packing_text(attributes);
+    if (!is_asked && !decodes && is_packed(attributes) && out_->parts.size() == 1)
+      packed_ += (packed_.empty() ? "'" : ", '") + field.name + "'";
+    Value shown;
+    if (is_of_xarray && json.object())
+      for (const auto& [name, value] : *json.object())
+        if (name != kAxes && !(decoding && is_of_decoding(name))) shown.set(name, value);
+    if (!shown.is_null()) of_fields.set(field.name, std::move(shown));
+    if (!decoding) return nullptr;
+    spec.dtype = decoding->dtype;
+    if (out_->parts.size() == 1) out_->decoded.push_back(field.name);
+    return std::move(decoding->change);
+  }
+
+  Table* out_;
+  const Hierarchy& hierarchy_;
+  const TableOptions& options_;
+  FilesAgree agree_;
+  std::string packed_;
+};
 
 }  // namespace
 
@@ -308,29 +440,21 @@ const Part& Table::part_of_block(uint64_t block) const {
   return std::ranges::upper_bound(parts, block, {}, &Part::first_block)[-1];
 }
 
-Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
-                         const std::vector<std::string>& names, std::string root,
+Result<Table> make_table(const Hierarchy& hierarchy, const TableOptions& options, std::string root,
                          std::shared_ptr<const Listing> listing) {
   Table out;
   out.root = std::move(root), out.listing = std::move(listing);
+  Meaning meaning(&out, hierarchy, options);
   for (const std::string& store : stores_of(hierarchy, out.listing->files)) {
-    auto chosen = ChoosingArrays(hierarchy, store).run(group, names);
+    auto chosen = ChoosingArrays(hierarchy, store).run(options.group, options.names);
     if (!chosen.ok()) return store.empty() ? chosen.status() : chosen.status().before("'" + store + "': ");
     Part& part = out.parts.emplace_back(*std::move(chosen));
-    std::vector<std::string> field_names;
-    std::vector<TensorSpec> specs;
-    for (Field& field : part.fields) {
-      field.chunks = find_chunks(out.listing->files, field.array);
-      field_names.push_back(field.name), specs.push_back(field.array.spec());
-    }
-    Schema schema = Schema::of(std::move(field_names), std::move(specs));
-    if (out.parts.size() > 1 && schema != out.schema)
-      return invalid("'" + store + "': expected the fields of '" + out.parts[0].path + "', " +
-                     out.schema.text() + ", got " + schema.text());
-    out.schema = std::move(schema);
+    for (Field& field : part.fields) field.chunks = find_chunks(out.listing->files, field.array);
+    HEADRACE_TRY(meaning.add(part).before(store.empty() ? "" : "'" + store + "': "));
     out.rows = saturating_add(out.rows, part.rows);
     if (out.rows > kMostRows) return Status(Code::exhausted, "expected at most 2^62 rows, got more");
   }
+  HEADRACE_TRY(meaning.finish());
   choose_kept(out.parts);
   uint64_t rows = 0, blocks = 0;
   for (Part& part : out.parts) {
@@ -339,10 +463,6 @@ Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
     rows += part.rows;
     blocks += count_along(part.rows, part.rows_each);
   }
-  const Part& first = out.parts[0];
-  if (const auto at = hierarchy.attributes.find(joined_path(first.path, first.group));
-      at != hierarchy.attributes.end())
-    out.attributes = at->second;
   out.fingerprint = fingerprint_of(out, hierarchy);
   return out;
 }

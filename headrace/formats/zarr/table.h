@@ -2,10 +2,12 @@
 // are read at once.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "headrace/core/sample.h"
+#include "headrace/formats/meaning/files_agree.h"
 #include "headrace/formats/zarr/hierarchy.h"
 #include "headrace/io/store.h"
 
@@ -40,6 +42,7 @@ struct Part {
   std::vector<Field> fields;
   uint64_t rows = 0, rows_each = 1;  // in total, per block
   uint64_t first_row = 0, first_block = 0;
+  FieldChangesPtr changes = nullptr;  // of values: decoded, or to what holds for all stores
 };
 
 struct Table {
@@ -48,17 +51,23 @@ struct Table {
   std::vector<Part> parts;
   Schema schema;
   uint64_t rows = 0;
-  Value attributes;  // of the group in the first part, an object or null
+  Value attributes;                  // of the group, those that are the same in all parts; an object or null
+  Agreed agreed;                     // what holds for all parts
+  std::vector<std::string> decoded;  // fields whose values are decoded by the CF conventions
+  Value field_attributes;            // of arrays that xarray wrote, those that are the same in all parts
   std::string fingerprint;
 
   const Part& part_of_row(uint64_t row) const;
   const Part& part_of_block(uint64_t block) const;
 };
 
-// `group`: the group whose arrays are fields; when empty, the root, or the only one that has arrays.
-// `names`: arrays below it; all when empty.
-Result<Table> make_table(const Hierarchy& hierarchy, const std::string& group,
-                         const std::vector<std::string>& names, std::string root,
+struct TableOptions {
+  std::string group = {};  // whose arrays are fields; empty: the root, or the only one that has any
+  std::vector<std::string> names = {};  // of arrays below it; all when empty
+  std::optional<bool> raw = {};  // values as stored; not given: only of arrays that xarray did not write
+  bool align_labels = false;
+};
+Result<Table> make_table(const Hierarchy& hierarchy, const TableOptions& options, std::string root,
                          std::shared_ptr<const Listing> listing);
 
 // The files of an array's chunks, by their names.

@@ -6,6 +6,7 @@
 #include "headrace/core/saturate.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/format.h"
+#include "headrace/formats/meaning/attributes.h"
 #include "headrace/formats/zarr/rows.h"
 
 namespace headrace {
@@ -20,7 +21,6 @@ using zarr::Table;
 
 constexpr uint64_t kMostIndexes = uint64_t{64} << 20;  // bytes of all shard indexes that are kept,
 constexpr size_t kMostShardsKept = 16 << 10;           // for at most this many shards
-constexpr size_t kMostSaid = 1000;                     // members of a store's source metadata
 // While small rows are read to be kept: chunks, and their bytes, per step.
 constexpr uint64_t kKeptAtOnce = 64, kKeptBytesAtOnce = 4 << 20;
 
@@ -133,7 +133,7 @@ class ZarrSource final : public Source {
     const Part& part = table_->part_of_block(block);
     const uint64_t begin = (block - part.first_block) * part.rows_each;
     const RowRange rows{begin, part.rows - begin < part.rows_each ? part.rows : begin + part.rows_each};
-    return std::make_unique<OpenZarrBlock>(table_, part, rows);
+    return with_changes(std::make_unique<OpenZarrBlock>(table_, part, rows), part.changes);
   }
   uint64_t num_files() const override { return table_->listing->files.size(); }
   std::string file(uint64_t ordinal) const override {
@@ -152,14 +152,13 @@ class ZarrSource final : public Source {
     Value out{Value::Object()};
     out.set("group", "/" + table_->parts[0].group);
     if (table_->parts.size() > 1) out.set("stores", table_->parts.size());
+    const std::vector<std::string>& decoded = table_->decoded;
+    if (!decoded.empty()) out.set("decoded", Value::List(decoded.begin(), decoded.end()));
     const Value& attributes = table_->attributes;
-    if (!attributes.object()) return out;
-    const Value* ours = attributes.find("headrace");
-    const Value* about = ours ? ours->find("about") : nullptr;
-    if (about && about->object() && about->object()->size() <= kMostSaid)
-      for (const auto& [name, value] : *about->object())
-        if (!out.find(name)) out.set(name, value);
-    if (!ours && !attributes.object()->empty()) out.set("attributes", attributes);
+    if (attributes.object() && !attributes.object()->empty() && !attributes.find("headrace"))
+      out.set("attributes", attributes);
+    if (!table_->field_attributes.is_null()) out.set("field_attributes", table_->field_attributes);
+    table_->agreed.add_to(out);
     return out;
   }
 
@@ -171,18 +170,17 @@ class ZarrSource final : public Source {
 // Reads the metadata, then shard indexes, then rows small enough to be kept.
 class OpenZarr final : public Opening<SourcePtr> {
  public:
-  OpenZarr(OpenRequest request, std::string group, std::vector<std::string> fields)
+  OpenZarr(OpenRequest request, zarr::TableOptions options)
       : request_(std::move(request)),
-        group_(std::move(group)),
-        fields_(std::move(fields)),
+        options_(std::move(options)),
         hierarchy_(request_.path().path, request_.path().listing->files) {}
 
   Result<Step<SourcePtr>> advance(std::span<const BufferPtr> bytes) override {
     if (stage_ == Stage::hierarchy) {
       HEADRACE_ASSIGN(auto step, hierarchy_.advance(bytes));
       if (auto* wanted = std::get_if<std::vector<Extent>>(&step)) return Step<SourcePtr>(std::move(*wanted));
-      HEADRACE_ASSIGN(Table made, zarr::make_table(std::get<Hierarchy>(step), group_, fields_,
-                                                   request_.path().path, request_.path().listing));
+      HEADRACE_ASSIGN(Table made, zarr::make_table(std::get<Hierarchy>(step), options_, request_.path().path,
+                                                   request_.path().listing));
       table_ = std::make_shared<Table>(std::move(made));
       for (Part& part : table_->parts)
         for (Field& field : part.fields) all_.push_back(&field);
@@ -277,8 +275,7 @@ class OpenZarr final : public Opening<SourcePtr> {
   }
 
   OpenRequest request_;
-  std::string group_;
-  std::vector<std::string> fields_;
+  zarr::TableOptions options_;
   zarr::OpenHierarchy hierarchy_;
   Stage stage_ = Stage::hierarchy;
   std::shared_ptr<Table> table_;
@@ -305,14 +302,17 @@ std::string without_slashes(std::string group) {
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
   if (!path.listing) return invalid("expected the folder of a store, got a file");
+  zarr::TableOptions options;
   HEADRACE_ASSIGN(std::string group, request.text("group"));
-  HEADRACE_ASSIGN(std::vector<std::string> fields, request.strings("fields"));
-  for (std::string& field : fields) field = without_slashes(std::move(field));
+  options.group = without_slashes(std::move(group));
+  HEADRACE_ASSIGN(options.names, request.strings("fields"));
+  for (std::string& name : options.names) name = without_slashes(std::move(name));
+  HEADRACE_ASSIGN(options.raw, raw_option(request));
+  HEADRACE_ASSIGN(options.align_labels, request.flag("align_labels", false));
   const auto files = [root = path.path, listing = path.listing](uint64_t ordinal) {
     return zarr::path_in_store(root, listing->files[ordinal]);
   };
-  return SourceOpening{
-      std::make_unique<OpenZarr>(request, without_slashes(std::move(group)), std::move(fields)), files};
+  return SourceOpening{std::make_unique<OpenZarr>(request, std::move(options)), files};
 }
 
 const FormatRegistration registered({
@@ -321,14 +321,20 @@ const FormatRegistration registered({
         "The arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first axis.",
     .fields = "one per array; `array` for a store that is a single array. One-dimensional numeric arrays "
               "give scalars, further axes arrays, one-dimensional arrays of strings str and of bytes bytes.",
-    .details = {"Missing chunks have the fill value; chunks in shards are read individually. Scalar arrays, "
-                "which have no rows, are left out."},
+    .details =
+        {"Missing chunks have the fill value; chunks in shards are read individually. Scalar arrays, "
+         "which have no rows, are left out.",
+         "Values of arrays that xarray wrote are decoded as xarray does: `metadata[\"decoded\"]` names "
+         "the fields, `metadata[\"types\"]` their units, `metadata[\"field_attributes\"]` their "
+         "attributes. Times stay numbers of their unit."},
     .path = "The folder of a store, or of a group or an array in it.",
     .options = {{"group", "str | None",
                  "The group, such as \"train\"; when not given the root, or the only group that has arrays."},
                 {"fields", "Sequence[str] | None",
                  "Only these arrays, in this order, relative to the group, also in subgroups: \"meta/size\". "
-                 "All of the group when not given."}},
+                 "All of the group when not given."},
+                raw_option_info("arrays that xarray wrote"),
+                align_labels_option()},
     .raises = {{"NotImplementedError",
                 "a chosen array has an unsupported type or codec, or the store is in N5 format."},
                {"ValueError",

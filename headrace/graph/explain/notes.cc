@@ -7,6 +7,7 @@
 #include "headrace/core/byte_size.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/endings.h"
+#include "headrace/graph/meaning.h"
 #include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
@@ -165,6 +166,7 @@ void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>&
     note_left_out_classes(*read->source, out);
     for (const std::string& one : notes_of(*read->source)) note(one, out);
   }
+  for (const std::string& one : notes_on_meanings(node)) note(one, out);
   if (node.as<Cache>()) {
     note_frozen_draws(*node.input(), out);
     note_frozen_orders(*node.input(), false, out);
@@ -221,6 +223,7 @@ std::vector<std::string> data_notes(const Node& plan) {
   each_node(plan, [&](const Node& node) {
     if (const auto* read = node.as<Read>())
       for (std::string& one : notes_of(*read->source)) note(std::move(one), out);
+    for (std::string& one : notes_on_meanings(node)) note(std::move(one), out);
   });
   return out;
 }

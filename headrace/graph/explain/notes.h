@@ -19,7 +19,8 @@ std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept);
 // The notes on plans that run many times slower, as far as sizes are known: a run warns as it begins.
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept);
 
-// Warnings about the data as opened (notes_of() in formats/data_notes.h), without duplicates.
+// Warnings about the data as opened (notes_of() in formats/data_notes.h), and about data sets that are joined
+// (notes_on_meanings() in graph/meaning.h), without duplicates.
 std::vector<std::string> data_notes(const Node& plan);
 
 // Whether elements are batches: verbs after batch() move or change batches, unbatch() and pack() end them.

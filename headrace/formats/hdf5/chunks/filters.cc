@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/codecs/packed/unpack.h"
 #include "headrace/formats/hdf5/chunks/chunk_rows.h"
 #include "headrace/formats/hdf5/chunks/szip.h"
 #include "headrace/formats/hdf5/structures/checksum.h"
@@ -12,15 +13,26 @@
 namespace headrace::hdf5 {
 namespace {
 
-enum FilterId : uint16_t { kDeflate = 1, kShuffle = 2, kFletcher32 = 3, kSzip = 4, kLzf = 32000 };
+enum FilterId : uint16_t {
+  kDeflate = 1,
+  kShuffle = 2,
+  kFletcher32 = 3,
+  kSzip = 4,
+  kBzip2 = 307,
+  kLzf = 32000,
+  kZstd = 32015,
+};
+bool is_read(uint16_t id) {
+  return (id >= kDeflate && id <= kSzip) || id == kBzip2 || id == kLzf || id == kZstd;
+}
 
 constexpr uint64_t kFreeUnpacked = uint64_t{256} << 20;  // may be decompressed at any ratio
 constexpr uint64_t kMostRatio = 1100;                    // deflate's is at most 1032
 
 std::string filter_name(uint16_t id) {
   constexpr std::pair<uint16_t, const char*> names[] = {
-      {5, "nbit"},           {6, "scale-offset"}, {307, "bzip2"},  {32001, "blosc"}, {32004, "lz4"},
-      {32008, "bitshuffle"}, {32013, "zfp"},      {32015, "zstd"}, {32026, "blosc2"}};
+      {5, "nbit"},           {6, "scale-offset"}, {32001, "blosc"}, {32004, "lz4"},
+      {32008, "bitshuffle"}, {32013, "zfp"},      {32026, "blosc2"}};
   for (const auto& [known, name] : names)
     if (known == id) return name;
   return "number " + std::to_string(id);
@@ -70,6 +82,8 @@ Result<BufferPtr> undo(const Filter& filter, const BufferPtr& in, uint64_t plain
   const std::span<std::byte> to{out->mutable_data(), out->size()};
   if (filter.id == kDeflate) HEADRACE_TRY(inflate_all(in->bytes(), to));
   if (filter.id == kLzf) HEADRACE_TRY(unpack_lzf(in->bytes(), to));
+  if (filter.id == kZstd) HEADRACE_TRY(unpack(Packed::zstd, in->bytes(), to));
+  if (filter.id == kBzip2) HEADRACE_TRY(unpack(Packed::bzip2, in->bytes(), to));
   if (filter.id == kSzip) {
     HEADRACE_ASSIGN(const SzipOptions options, szip_options(filter.values));
     HEADRACE_TRY(unpack_szip(options, in->bytes(), to));
@@ -89,9 +103,9 @@ uint64_t bytes_before(const std::vector<Filter>& filters, size_t i, uint32_t mas
 
 Status check_filters(const std::vector<Filter>& filters) {
   for (const Filter& filter : filters)
-    if (filter.id != kLzf && (filter.id < kDeflate || filter.id > kSzip))
+    if (!is_read(filter.id))
       return {Code::unavailable,
-              "expected chunks without filters or with gzip, shuffle, fletcher32, szip or lzf, "
+              "expected chunks without filters or with gzip, shuffle, fletcher32, szip, lzf, zstd or bzip2, "
               "got the filter " +
                   filter_name(filter.id)};
   return {};

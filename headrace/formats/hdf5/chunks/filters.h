@@ -1,5 +1,5 @@
-// Undoes the filters of a chunk: gzip, shuffle, Fletcher's checksum, szip and h5py's LZF. Pure; accepts any
-// bytes; any thread.
+// Undoes the filters of a chunk: gzip, shuffle, Fletcher's checksum, szip, h5py's LZF, zstd and bzip2. Pure;
+// accepts any bytes; any thread.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "headrace/formats/hdf5/structures/contents.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "headrace/core/saturate.h"
 
@@ -74,6 +75,10 @@ uint64_t Leaf::item_bytes() const {
 
 uint64_t Dataset::row_elements() const { return product(dims, 1, 1); }
 uint64_t Dataset::chunk_bytes() const { return product(chunk, 0, element); }
+bool Dataset::is_dimension() const {
+  return text_attribute(attributes, "NAME")
+      .starts_with("This is a netCDF dimension but not a netCDF variable");
+}
 bool Dataset::has_vlen() const { return std::ranges::any_of(leaves, &Leaf::is_vlen); }
 
 const Name* Contents::find(std::string_view path) const {
@@ -137,7 +142,7 @@ class Packer {
                                  uint64_t(leaf.swaps), uint64_t(leaf.padding)})
       number(value);
     numbers(leaf.item);
-    status(leaf.refusal);
+    status(leaf.refusal), text(leaf.members);
     text({reinterpret_cast<const char*>(leaf.places.data()), leaf.places.size() * sizeof(uint32_t)});
   }
   void dataset(const Dataset& dataset) {
@@ -150,6 +155,20 @@ class Packer {
     for (const Chunk& chunk : dataset.chunks)
       number(chunk.index), number(chunk.address), number(chunk.size), number(chunk.mask);
     text(dataset.kept), status(dataset.refusal);
+    attributes(dataset.attributes), status(dataset.attributes_refusal);
+  }
+  void attributes(const std::vector<Attribute>& all) {
+    number(all.size());
+    for (const Attribute& one : all) {
+      text(one.name), number(static_cast<uint64_t>(one.dtype)), number(one.is_single);
+      number(one.texts.size());
+      for (const std::string& value : one.texts) text(value);
+      number(one.numbers.size());
+      for (const AttributeNumber& value : one.numbers) {
+        number(value.index());
+        number(std::visit([](auto bits) { return std::bit_cast<uint64_t>(bits); }, value));
+      }
+    }
   }
   std::string out;
 };
@@ -183,7 +202,7 @@ class Unpacker {
     out.name = text(), out.offset = number(), out.bytes = number();
     out.form = static_cast<Form>(below(5)), out.dtype = static_cast<DType>(below(kDTypes));
     out.swaps = below(2) != 0, out.padding = static_cast<uint8_t>(below(256));
-    out.item = numbers<int64_t>(), out.refusal = status();
+    out.item = numbers<int64_t>(), out.refusal = status(), out.members = text();
     const std::string_view places = cursor_.text(number());
     out.places.resize(places.size() / sizeof(uint32_t));
     if (!places.empty()) std::memcpy(out.places.data(), places.data(), out.places.size() * sizeof(uint32_t));
@@ -207,6 +226,24 @@ class Unpacker {
       chunk.mask = static_cast<uint32_t>(number());
     }
     out.kept = text(), out.refusal = status();
+    out.attributes = attributes(), out.attributes_refusal = status();
+    return out;
+  }
+  std::vector<Attribute> attributes() {
+    std::vector<Attribute> out(count());
+    for (Attribute& one : out) {
+      one.name = text(), one.dtype = static_cast<DType>(below(kDTypes)), one.is_single = below(2) != 0;
+      one.texts.resize(count());
+      for (std::string& value : one.texts) value = text();
+      one.numbers.resize(count());
+      for (AttributeNumber& value : one.numbers) {
+        const uint64_t kind = below(3), bits = number();
+        if (kind == 0) value = std::bit_cast<int64_t>(bits);
+        if (kind == 1) value = bits;
+        if (kind == 2) value = std::bit_cast<double>(bits);
+      }
+      if (!is_sound()) return {};
+    }
     return out;
   }
 
@@ -229,7 +266,8 @@ std::string pack(const Contents& contents) {
   Packer packer;
   packer.number(static_cast<uint64_t>(contents.address_bytes));
   packer.number(static_cast<uint64_t>(contents.length_bytes)), packer.number(contents.base);
-  packer.text(contents.about), packer.number(contents.datasets.size());
+  packer.text(contents.about), packer.number(contents.is_netcdf), packer.attributes(contents.attributes);
+  packer.number(contents.datasets.size());
   for (const Dataset& dataset : contents.datasets) packer.dataset(dataset);
   packer.number(contents.names.size());
   for (const Name& name : contents.names) {
@@ -247,6 +285,7 @@ Result<Contents> unpack(std::string_view bytes, uint64_t file_size) {
   out.length_bytes = static_cast<int>(unpacker.below(9));
   out.base = unpacker.number();
   out.about = unpacker.text();
+  out.is_netcdf = unpacker.below(2) != 0, out.attributes = unpacker.attributes();
   out.datasets.resize(unpacker.count());
   for (Dataset& dataset : out.datasets) {
     if (!unpacker.is_sound()) return damaged;

@@ -7,6 +7,7 @@
 
 #include "headrace/core/tensor.h"
 #include "headrace/formats/hdf5/structures/cursor.h"
+#include "headrace/formats/meaning/attributes.h"
 
 namespace headrace::hdf5 {
 
@@ -30,6 +31,7 @@ struct Leaf {
   uint8_t padding = 0;             // of text: 0 ends with NUL, 1 NULs, 2 spaces
   std::vector<int64_t> item = {};  // dimensions of it, or of each value of the run
   Status refusal = {};             // why it cannot be read
+  std::string members = {};        // of an enum: "enum(cat 0, dog 1)"
   // For references: the likely position of each row's object in its collection; 0: anywhere. Empty: unknown.
   std::vector<uint32_t> places = {};
 
@@ -66,6 +68,8 @@ struct Dataset {
   std::vector<Chunk> chunks = {};    // sorted by index; existing chunks only
   std::string kept = {};             // all rows, of references and of small values
   Status refusal = {};               // why it cannot be read
+  std::vector<Attribute> attributes = {};
+  Status attributes_refusal = {};  // why some attributes are not known
 
   uint64_t rows() const { return dims[0]; }
   uint64_t row_elements() const;  // REQUIRES: checked by check()
@@ -73,6 +77,8 @@ struct Dataset {
   uint64_t chunk_bytes() const;
   bool has_rows() const { return !dims.empty(); }
   bool has_vlen() const;
+  // A dimension of netCDF without a variable, which is stored as a dataset without values.
+  bool is_dimension() const;
 };
 
 // The dataset at a path of the file.
@@ -90,8 +96,10 @@ struct Contents {
   int address_bytes = 8, length_bytes = 8;  // sizes of addresses and lengths in the file
   uint64_t base = 0;                        // base of addresses in references
   std::vector<Dataset> datasets;
-  std::vector<Name> names;  // sorted by path
-  std::string about;        // value of the attribute; empty: none
+  std::vector<Name> names;            // sorted by path
+  std::string about;                  // value of the attribute; empty: none
+  bool is_netcdf = false;             // the file says that it is one of netCDF-4
+  std::vector<Attribute> attributes;  // of the root
 
   const Name* find(std::string_view path) const;
 };

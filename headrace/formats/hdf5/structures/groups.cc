@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "headrace/core/saturate.h"
+#include "headrace/formats/hdf5/structures/dense_objects.h"
 
 namespace headrace::hdf5 {
 namespace {
@@ -131,7 +132,11 @@ Result<bool> read_links(Fetches& fetches, Fetches::Owner owner, Place place,
       if ((cursor.u8() & 1) != 0) cursor.skip(8);  // the next creation order
       const uint64_t heap = cursor.address(), tree = cursor.address();
       HEADRACE_TRY(cursor.check("a group's links"));
-      if (heap != kNowhere && tree != kNowhere) read_dense_links(fetches, owner, place, heap, tree, then);
+      if (heap != kNowhere && tree != kNowhere)
+        read_dense_objects(fetches, owner, place, heap, tree, Dense::links, [then](Cursor object) -> Status {
+          HEADRACE_ASSIGN(const Link link, read_link(object));
+          return then(link);
+        });
     }
   }
   return is_group;

@@ -11,8 +11,4 @@ using WithLink = std::function<Status(const Link&)>;
 Result<bool> read_links(Fetches& fetches, Fetches::Owner owner, Place place,
                         const std::vector<Message>& messages, WithLink then);
 
-// Links in a fractal heap (dense_links.cc).
-void read_dense_links(Fetches& fetches, Fetches::Owner owner, Place place, uint64_t heap, uint64_t tree,
-                      WithLink then);
-
 }  // namespace headrace::hdf5

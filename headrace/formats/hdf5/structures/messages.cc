@@ -152,21 +152,6 @@ Result<std::string> read_fill(Cursor cursor, bool is_old) {
   return out;
 }
 
-std::string read_attribute(Cursor cursor, std::string_view name) {
-  const uint8_t version = cursor.u8();
-  cursor.skip(1);
-  const uint16_t name_bytes = cursor.u16(), type_bytes = cursor.u16(), space_bytes = cursor.u16();
-  if (version == 3) cursor.skip(1);  // character set
-  const auto take = [&](size_t bytes) { return cursor.text(version == 1 ? (bytes + 7) / 8 * 8 : bytes); };
-  const std::string_view stated = take(name_bytes), type = take(type_bytes);
-  (void)take(space_bytes);
-  constexpr int kText = 3;
-  if (!cursor.ok() || stated.substr(0, stated.find('\0')) != name || type.size() < 8 ||
-      (type[0] & 15) != kText)
-    return {};
-  return std::string(cursor.text(cursor.left()));
-}
-
 Result<Link> read_link(Cursor cursor) {
   const uint8_t version = cursor.u8(), flags = cursor.u8();
   if (version != 1) return version_not_read("links", version);

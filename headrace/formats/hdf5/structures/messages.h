@@ -21,6 +21,7 @@ enum MessageType : uint16_t {
   kAttribute = 12,
   kContinuation = 16,
   kSymbolTable = 17,
+  kAttributeInfo = 21,
 };
 
 // Fills dims and max_dims. Scalar and null dataspaces have no dimensions.
@@ -39,9 +40,6 @@ Result<ChunkPlace> read_layout(Cursor cursor, Dataset& dataset);
 Result<std::vector<Filter>> read_filters(Cursor cursor);
 // The bytes of an element; empty if none was set.
 Result<std::string> read_fill(Cursor cursor, bool is_old);
-
-// The value of the attribute if it has this name and is a string; else empty.
-std::string read_attribute(Cursor cursor, std::string_view name);
 
 struct Link {
   enum class Kind : uint8_t { hard, soft, external, other };

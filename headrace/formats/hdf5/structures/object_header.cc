@@ -13,9 +13,9 @@ constexpr uint64_t kGuess = 512;
 constexpr size_t kMostPieces = 4096;
 
 bool is_wanted(uint16_t type) {
-  constexpr uint16_t wanted[] = {kDataspace, kLinkInfo,  kDatatype,      kOldFill,
-                                 kFill,      kLink,      kExternalFiles, kLayout,
-                                 kFilters,   kAttribute, kContinuation,  kSymbolTable};
+  constexpr uint16_t wanted[] = {kDataspace,    kLinkInfo,      kDatatype,     kOldFill, kFill,
+                                 kLink,         kExternalFiles, kLayout,       kFilters, kAttribute,
+                                 kContinuation, kSymbolTable,   kAttributeInfo};
   return std::ranges::find(wanted, type) != std::end(wanted);
 }
 

@@ -1,14 +1,16 @@
-// Groups with many links: messages in a fractal heap, found through a B-tree of their names.
+// Links of a large group, or attributes of an object that has many: messages in a fractal heap, found through
+// a B-tree of their names.
 //
 // The heap's objects are in blocks, and blocks in rows: each row has the same number of blocks, whose sizes
 // double from the second row on. An object's position is an offset into the concatenation of all blocks.
+#include "headrace/formats/hdf5/structures/dense_objects.h"
+
 #include <algorithm>
 #include <bit>
 #include <memory>
 
 #include "headrace/core/saturate.h"
 #include "headrace/formats/hdf5/structures/checksum.h"
-#include "headrace/formats/hdf5/structures/groups.h"
 #include "headrace/formats/hdf5/structures/tree2.h"
 
 namespace headrace::hdf5 {
@@ -22,15 +24,17 @@ struct HeapBlock {
   uint64_t address = 0;
 };
 
-struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
-  DenseLinks(Fetches& all, Fetches::Owner whose, Place where, uint64_t names, WithLink then_do)
-      : fetches(all), owner(whose), place(where), tree(names), then(std::move(then_do)) {}
+struct DenseObjects : std::enable_shared_from_this<DenseObjects> {
+  DenseObjects(Fetches& all, Fetches::Owner whose, Place where, uint64_t names, Dense what,
+               WithObject then_do)
+      : fetches(all), owner(whose), place(where), tree(names), kind(what), then(std::move(then_do)) {}
 
   Fetches& fetches;
   Fetches::Owner owner;
   Place place;
   uint64_t tree;
-  WithLink then;
+  Dense kind;
+  WithObject then;
 
   uint64_t start_size = 0, most_direct = 0, width = 0;
   int offset_bytes = 0, length_bytes = 0;
@@ -54,7 +58,9 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
     const uint64_t root = cursor.address();
     const uint16_t rows = cursor.u16();
     HEADRACE_TRY(cursor.check("a fractal heap"));
-    if (filters != 0) return Status(Code::unavailable, "cannot read groups whose links are compressed");
+    if (filters != 0)
+      return Status(Code::unavailable, is_of_links() ? "cannot read groups whose links are compressed"
+                                                     : "cannot read attributes that are compressed");
     if (width == 0 || !std::has_single_bit(start_size) || !std::has_single_bit(most_direct) ||
         most_direct < start_size || bits == 0 || bits > 64 || rows > kMostHeapRows)
       return corrupt("expected a fractal heap whose block sizes are powers of two");
@@ -70,6 +76,7 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
     return uint64_t{0};
   }
 
+  bool is_of_links() const { return kind == Dense::links; }
   uint64_t row_size(int row) const { return row == 0 ? start_size : start_size << (row - 1); }
 
   void ask(uint64_t address, uint64_t offset, int rows, int depth) {
@@ -108,10 +115,9 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
   Result<uint64_t> read_names() {
     std::ranges::sort(blocks, {}, &HeapBlock::offset);
     read_tree2(fetches, owner, place, tree, {[self = shared_from_this()](const Tree2& about, Cursor record) {
-                 constexpr uint8_t kNames = 5;
-                 if (about.type != kNames)
+                 if (about.type != static_cast<uint8_t>(self->kind))
                    return corrupt("expected a B-tree of names, got type " + std::to_string(about.type));
-                 record.skip(4);  // the name's hash
+                 if (self->is_of_links()) record.skip(4);  // the name's hash
                  return self->read_object(record);
                }});
     return uint64_t{0};
@@ -121,16 +127,18 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
     const uint8_t flags = id.u8();
     const uint64_t offset = id.number(offset_bytes), length = id.number(length_bytes);
     HEADRACE_TRY(id.check("a fractal heap ID"));
-    if ((flags & 0x30) != 0)
+    if ((flags & 0x30) != 0) {
+      if (!is_of_links()) return {};  // more than is read of an attribute
       return {Code::unavailable, "cannot read links that are larger than their heap's blocks"};
+    }
     const auto after = std::ranges::upper_bound(blocks, offset, {}, &HeapBlock::offset);
     if (after == blocks.begin() || offset - after[-1].offset >= after[-1].size ||
         length > after[-1].size - (offset - after[-1].offset))
-      return corrupt("expected a link inside its heap, got one at byte " + std::to_string(offset) + " of it");
+      return corrupt(std::string(is_of_links() ? "expected a link" : "expected an attribute") +
+                     " inside its heap, got one at byte " + std::to_string(offset) + " of it");
     fetches.ask_all(owner, saturating_add(place.base, after[-1].address + (offset - after[-1].offset)),
                     length, [self = shared_from_this()](std::span<const std::byte> bytes) {
-                      HEADRACE_ASSIGN(const Link link, read_link(Cursor(bytes, self->place.sizes)));
-                      return self->then(link);
+                      return self->then(Cursor(bytes, self->place.sizes));
                     });
     return {};
   }
@@ -138,12 +146,12 @@ struct DenseLinks : std::enable_shared_from_this<DenseLinks> {
 
 }  // namespace
 
-void read_dense_links(Fetches& fetches, Fetches::Owner owner, Place place, uint64_t heap, uint64_t names,
-                      WithLink then) {
-  auto links = std::make_shared<DenseLinks>(fetches, owner, place, names, std::move(then));
+void read_dense_objects(Fetches& fetches, Fetches::Owner owner, Place place, uint64_t heap, uint64_t names,
+                        Dense kind, WithObject then) {
+  auto objects = std::make_shared<DenseObjects>(fetches, owner, place, names, kind, std::move(then));
   const uint64_t length = 26 + static_cast<uint64_t>(12 * place.sizes.length + 3 * place.sizes.address);
   fetches.ask(owner, saturating_add(place.base, heap), length,
-              [links](std::span<const std::byte> bytes) { return links->header(bytes); });
+              [objects](std::span<const std::byte> bytes) { return objects->header(bytes); });
 }
 
 }  // namespace headrace::hdf5

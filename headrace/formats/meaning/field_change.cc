@@ -1,0 +1,134 @@
+#include "headrace/formats/meaning/field_change.h"
+
+#include <algorithm>
+#include <concepts>
+#include <cstring>
+#include <utility>
+
+#include "headrace/core/little_endian.h"
+#include "headrace/core/text/text.h"
+#include "headrace/formats/columns.h"
+#include "headrace/formats/put_each.h"
+
+namespace headrace {
+namespace {
+
+class ChangedBlock final : public Block {
+ public:
+  ChangedBlock(BlockPtr block, FieldChangesPtr changes)
+      : block_(std::move(block)), changes_(std::move(changes)) {}
+
+  Status get(uint64_t row, std::vector<Tensor>& fields) const override {
+    HEADRACE_TRY(block_->get(row, fields));
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (!changes_->changes[i]) continue;
+      auto changed = changes_->changes[i](fields[i]);
+      if (!changed.ok())
+        return Status(changed.status()).before("field " + in_quotes(changes_->names[i]) + ": ");
+      fields[i] = *std::move(changed);
+    }
+    return {};
+  }
+  size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
+    return put_each(*this, rows, to);
+  }
+  size_t held_bytes() const override { return block_->held_bytes(); }
+
+ private:
+  BlockPtr block_;
+  FieldChangesPtr changes_;
+};
+
+class OpenChanged final : public Opening<BlockPtr> {
+ public:
+  OpenChanged(std::unique_ptr<Opening<BlockPtr>> inner, FieldChangesPtr changes)
+      : inner_(std::move(inner)), changes_(std::move(changes)) {}
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    HEADRACE_ASSIGN(Step<BlockPtr> step, inner_->advance(bytes));
+    if (auto* block = std::get_if<BlockPtr>(&step))
+      return Step<BlockPtr>(std::make_shared<ChangedBlock>(std::move(*block), changes_));
+    return step;
+  }
+
+ private:
+  std::unique_ptr<Opening<BlockPtr>> inner_;
+  FieldChangesPtr changes_;
+};
+
+}  // namespace
+
+bool FieldChanges::any() const {
+  return std::ranges::any_of(changes, [](const FieldChange& change) { return change != nullptr; });
+}
+
+FieldChangesPtr chosen(const FieldChangesPtr& changes, std::span<const int> fields) {
+  if (!changes) return nullptr;
+  FieldChanges out{chosen(changes->names, fields), chosen(changes->changes, fields)};
+  return out.any() ? std::make_shared<const FieldChanges>(std::move(out)) : nullptr;
+}
+
+FieldChangesPtr one_after_other(const FieldChangesPtr& first, const FieldChangesPtr& second) {
+  if (!first || !second) return first ? first : second;
+  FieldChanges out = *first;
+  for (size_t i = 0; i < out.changes.size(); ++i) {
+    const FieldChange& then = second->changes[i];
+    if (!out.changes[i])
+      out.changes[i] = then;
+    else if (then)
+      out.changes[i] = [before = out.changes[i], then](const Tensor& value) -> Result<Tensor> {
+        HEADRACE_ASSIGN(const Tensor between, before(value));
+        return then(between);
+      };
+  }
+  return std::make_shared<const FieldChanges>(std::move(out));
+}
+
+FieldChange in_unit(int64_t factor, const std::string& from, const std::string& to) {
+  return [factor, from, to](const Tensor& value) -> Result<Tensor> {
+    const View view = value.view();
+    const MutableBufferPtr out = HeapBuffer::make(view.size_bytes());
+    for (int64_t i = 0; i < view.shape.count(); ++i) {
+      const auto at = static_cast<size_t>(i) * sizeof(int64_t);
+      const auto number = load<int64_t>(view.data + at);
+      int64_t product = 0;
+      if (__builtin_mul_overflow(number, factor, &product))
+        return corrupt(std::to_string(number) + " as " + from + " is beyond the range of " + to +
+                       ", the unit of this data set");
+      std::memcpy(out->mutable_data() + at, &product, sizeof product);
+    }
+    return Tensor{out, 0, value.dtype, value.shape, nullptr};
+  };
+}
+
+FieldChange renumbered(std::vector<int64_t> numbers) {
+  return [numbers = std::move(numbers)](const Tensor& value) -> Result<Tensor> {
+    const View view = value.view();
+    const MutableBufferPtr out = HeapBuffer::make(view.size_bytes());
+    Status status;
+    visit_dtype(value.dtype, [&]<class T>() {
+      if constexpr (std::integral<T> && !std::same_as<T, bool>)
+        for (int64_t i = 0; i < view.shape.count(); ++i) {
+          const size_t at = static_cast<size_t>(i) * sizeof(T);
+          auto number = load<T>(view.data + at);
+          if (std::cmp_greater_equal(number, 0) && std::cmp_less(number, numbers.size())) {
+            number = static_cast<T>(numbers[static_cast<size_t>(number)]);
+          } else if (std::cmp_not_equal(number, -1)) {
+            status = corrupt("expected the number of one of " + std::to_string(numbers.size()) +
+                             " classes, or -1, got " + std::to_string(number));
+            return;
+          }
+          std::memcpy(out->mutable_data() + at, &number, sizeof number);
+        }
+    });
+    HEADRACE_TRY(status);
+    return Tensor{out, 0, value.dtype, value.shape, nullptr};
+  };
+}
+
+std::unique_ptr<Opening<BlockPtr>> with_changes(std::unique_ptr<Opening<BlockPtr>> opening,
+                                                FieldChangesPtr changes) {
+  if (!changes) return opening;
+  return std::make_unique<OpenChanged>(std::move(opening), std::move(changes));
+}
+
+}  // namespace headrace

@@ -1,0 +1,79 @@
+// Class numbers of one list of names as those of another list: what align_labels adds to data sets that are
+// joined.
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "headrace/ops/registered.h"
+
+namespace headrace {
+namespace {
+
+struct Relabel {
+  static constexpr std::string_view name = "relabel";
+  static constexpr std::string_view doc =
+      "Replace class numbers: i becomes `numbers[i]`. -1, no label, stays; any other number that is not one "
+      "of "
+      "a class is an error of its sample.";
+  std::vector<int64_t> numbers;
+  std::vector<std::string> classes;
+  static constexpr std::tuple fields{
+      Field{"numbers", &Relabel::numbers, "The new number of each class."},
+      Field{"classes", &Relabel::classes,
+            "Names of the classes by their new numbers, which `metadata` has then; not used otherwise."}};
+  static constexpr std::array inputs{std::string_view("labels")};
+  static constexpr std::array required{std::string_view("numbers")};
+  static constexpr bool elementwise = true;
+
+  Status check() const {
+    if (numbers.empty()) return invalid("numbers must have at least one number, got none");
+    const auto most =
+        classes.empty() ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(classes.size()) - 1;
+    for (const int64_t number : numbers)
+      if (number < -1 || number > most)
+        return invalid("numbers must be from -1 to " + std::to_string(most) + ", got " +
+                       std::to_string(number));
+    return {};
+  }
+
+  Result<TensorSpec> infer(const TensorSpec& in) const {
+    if (is_text(in.dtype) || is_float(in.dtype) || in.dtype == DType::boolean)
+      return invalid("expected integers, got " + in.text());
+    const auto [least, most] = std::ranges::minmax(numbers);
+    bool fits = true;
+    visit_dtype(in.dtype, [&, least = least, most = most]<class T>() {
+      if constexpr (std::integral<T> && !std::same_as<T, bool>)
+        fits = std::in_range<T>(least) && std::in_range<T>(most);
+    });
+    if (fits) return in;
+    return invalid("expected a dtype that can hold numbers from " + std::to_string(least) + " to " +
+                   std::to_string(most) + ", got " + in.text());
+  }
+
+  Status run(View in, const Key&, MutView out, Scratch&) const {
+    Status status;
+    visit_dtype(in.dtype, [&]<class T>() {
+      if constexpr (std::integral<T> && !std::same_as<T, bool>)
+        for (int64_t i = 0; i < in.shape.count(); ++i) {
+          const T label = in.as<T>()[i];
+          if (std::cmp_greater_equal(label, 0) && std::cmp_less(label, numbers.size())) {
+            out.as<T>()[i] = static_cast<T>(numbers[static_cast<size_t>(label)]);
+          } else if (std::cmp_equal(label, -1)) {
+            out.as<T>()[i] = label;
+          } else {
+            status = invalid("expected the number of one of " + std::to_string(numbers.size()) +
+                             " classes, or -1, got " + std::to_string(label));
+            return;
+          }
+        }
+    });
+    return status;
+  }
+};
+
+const Registered<Relabel> registered_relabel;
+
+}  // namespace
+}  // namespace headrace
