@@ -15,6 +15,7 @@ from .dataset import Dataset
 
 __all__ = [
     "Compression",
+    "Encoding",
     "Nulls",
     "Path",
     "Paths",
@@ -51,6 +52,7 @@ __all__ = [
 
 Compression = Literal["none", "gzip", "zlib", "zstd"]
 Nulls = Literal["error", "zero", "nan"]
+Encoding = Literal["utf-8", "latin-1", "bytes"]
 
 
 @options_checked
@@ -76,7 +78,11 @@ def read_array_record(path: Paths, *, verify: bool | None = None) -> Dataset:
 
 @options_checked
 def read_arrow(
-    path: Paths, *, columns: Sequence[str] | None = None, nulls: Nulls | Mapping[str, Nulls] | None = None
+    path: Paths,
+    *,
+    columns: Sequence[str] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read tables in Arrow IPC files and streams, also Feather V2: one field per column, one sample per row.
 
@@ -94,6 +100,9 @@ def read_arrow(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, unions, decimals, lists of lists),
@@ -103,11 +112,13 @@ def read_arrow(
     Example:
         hr.read_arrow("train-*.arrow", columns=["image", "label"])
     """
-    return read_as("arrow", path, {"columns": columns, "nulls": nulls})
+    return read_as("arrow", path, {"columns": columns, "nulls": nulls, "encoding": encoding})
 
 
 @options_checked
-def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) -> Dataset:
+def read_beton(
+    path: Path, *, images: Literal["auto", "encoded"] | None = None, encoding: Encoding | None = None
+) -> Dataset:
     """Read a .beton file of FFCV: images as files or as pixels, numbers, bytes, arrays and JSON.
 
     Fields: those of the file. Numbers are float64 and int64, JSON is str, arrays are as stored. Images stored
@@ -118,6 +129,9 @@ def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) 
         images: "auto" gives pixels if all images of a field are stored as pixels; "encoded" always gives
             bytes: pixels then become BMP files, which `ops.decode_image` decodes to the same pixels. This
             also happens with "auto" if a field has both kinds ("proportion"). Default: "auto".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: a field is outside the file, or an image has no allocation. The message has file and
@@ -127,7 +141,7 @@ def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) 
     Example:
         hr.read_beton("imagenet_train.beton")
     """
-    return read_as("beton", path, {"images": images})
+    return read_as("beton", path, {"images": images, "encoding": encoding})
 
 
 @options_checked
@@ -137,6 +151,7 @@ def read_captions(
     images: str | None = None,
     split: str | None = None,
     each: Literal["image", "caption"] | None = None,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read images with captions, in the formats of Flickr8k and Flickr30k.
 
@@ -152,6 +167,9 @@ def read_captions(
             when not given.
         each: What a sample is: an "image", or a "caption" with its image and the field `caption` (str).
             Default: "image".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: a line has another format. The message has file and line.
@@ -160,7 +178,7 @@ def read_captions(
     Example:
         hr.read_captions("Flickr8k.token.txt", split="Flickr_8k.trainImages.txt")
     """
-    return read_as("captions", path, {"images": images, "split": split, "each": each})
+    return read_as("captions", path, {"images": images, "split": split, "each": each, "encoding": encoding})
 
 
 @options_checked
@@ -200,11 +218,13 @@ def read_coco(
     """Read COCO annotations (instances, stuff, captions or panoptic segments) and their images.
 
     Fields: `image` (encoded, bytes) and `image_id` (int64 scalar), and, if the file has them, `boxes` float32
-    (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `captions`, `{"values": str,
-    "lengths": int64 (n,)}`; for panoptic sets `segment_ids` int64 (n,) and `segments`, the PNG (bytes).
+    (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `keypoints` float32 (n, k, 3),
+    x, y and visibility, and `num_keypoints` int64 (n,); `captions`, `{"values": str, "lengths": int64 (n,)}`;
+    for panoptic sets `segment_ids` int64 (n,) and `segments`, the PNG (bytes).
 
-    `metadata["classes"]` has the class names. The JSON is parsed once, and the annotations are kept in
-    memory.
+    `metadata["classes"]` has the class names, `"keypoints"` and `"skeleton"` those of the keypoints and the
+    pairs that are joined, as in the file. An annotation without keypoints has zeros, which is not labelled.
+    The JSON is parsed once, and the annotations are kept in memory.
 
     Args:
         path: The JSON file.
@@ -260,6 +280,7 @@ def read_csv(
     defaults: Mapping[str, int | float | str] | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
+    encoding: Encoding | None = None,
     compression: Compression | None = None,
 ) -> Dataset:
     """Read CSV files (RFC 4180), plain, gzip, zlib or zstd: one field per column, one sample per row.
@@ -281,6 +302,9 @@ def read_csv(
             error for a number.
         delimiter: Delimiter between fields; a tab for .tsv files, else a comma, when not given.
         quote: Quote character; "" for files without quotes. Default: '"'.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
 
@@ -303,6 +327,7 @@ def read_csv(
             "defaults": defaults,
             "delimiter": delimiter,
             "quote": quote,
+            "encoding": encoding,
             "compression": compression,
         },
     )
@@ -316,6 +341,7 @@ def read_file_list(
     numbers: Literal["auto", "label", "index"] | None = None,
     extension: str | None = None,
     key: bool = False,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read images listed in a text file, one line "path" or "path label" per image; also MXNet's .lst.
 
@@ -329,6 +355,9 @@ def read_file_list(
         extension: Extension of the files that are listed without one. Default: ".JPEG".
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: some lines have a label and others have none, or a label exceeds 64 bits. The message
@@ -338,7 +367,9 @@ def read_file_list(
         hr.read_file_list("val.txt", root="imagenet/val")
     """
     return read_as(
-        "file_list", path, {"root": root, "numbers": numbers, "extension": extension, "key": key or None}
+        "file_list",
+        path,
+        {"root": root, "numbers": numbers, "extension": extension, "key": key or None, "encoding": encoding},
     )
 
 
@@ -381,7 +412,13 @@ def read_fixed(
 
 
 @options_checked
-def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_hdf5(
+    path: Paths,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+    encoding: Encoding | None = None,
+) -> Dataset:
     """Read the datasets of one group in HDF5 files: one field per dataset, one sample per row.
 
     Fields: one per dataset, of rows along its first dimension. One-dimensional numeric datasets give scalars,
@@ -395,6 +432,9 @@ def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | 
         group: The group, such as "train"; when not given the root, or the only group that has datasets.
         fields: Only these datasets, in this order, relative to the group; members of compounds as
             "dataset/member". All of the group when not given.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         NotImplementedError: a chosen dataset has an unsupported type or filter, or is in another file.
@@ -405,7 +445,7 @@ def read_hdf5(path: Paths, *, group: str | None = None, fields: Sequence[str] | 
     Example:
         hr.read_hdf5("data.h5", group="train", fields=["image", "label"])
     """
-    return read_as("hdf5", path, {"group": group, "fields": fields})
+    return read_as("hdf5", path, {"group": group, "fields": fields, "encoding": encoding})
 
 
 @options_checked
@@ -415,6 +455,7 @@ def read_huggingface(
     split: str | None = None,
     columns: Sequence[str] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read a folder written by Hugging Face datasets' `save_to_disk()`, or the cache of `load_dataset()`.
 
@@ -434,6 +475,9 @@ def read_huggingface(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         ValueError: there are several splits to choose from, or none with that name.
@@ -443,7 +487,9 @@ def read_huggingface(
     Example:
         hr.read_huggingface("my_dataset", split="train", columns=["image", "label"])
     """
-    return read_as("huggingface", path, {"split": split, "columns": columns, "nulls": nulls})
+    return read_as(
+        "huggingface", path, {"split": split, "columns": columns, "nulls": nulls, "encoding": encoding}
+    )
 
 
 @options_checked
@@ -468,7 +514,9 @@ def read_idx(path: Path, *, labels: Path | None = None) -> Dataset:
 
 
 @options_checked
-def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: bool = False) -> Dataset:
+def read_image_folder(
+    path: Path, *, classes: Sequence[str] | None = None, key: bool = False, encoding: Encoding | None = None
+) -> Dataset:
     """Read a folder with one subfolder of images per class.
 
     Fields: `image` (encoded, bytes) and `label` (int64 scalar).
@@ -481,15 +529,18 @@ def read_image_folder(path: Path, *, classes: Sequence[str] | None = None, key: 
         classes: Names of class folders in the order of their labels; all, sorted, when not given.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Example:
         hr.read_image_folder("imagenet/train")
     """
-    return read_as("image_folder", path, {"classes": classes, "key": key or None})
+    return read_as("image_folder", path, {"classes": classes, "key": key or None, "encoding": encoding})
 
 
 @options_checked
-def read_images(path: Path, *, key: bool = False) -> Dataset:
+def read_images(path: Path, *, key: bool = False, encoding: Encoding | None = None) -> Dataset:
     """Read every image below a folder, without labels.
 
     Fields: `image` (encoded, bytes).
@@ -500,11 +551,14 @@ def read_images(path: Path, *, key: bool = False) -> Dataset:
         path: The folder.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Example:
         hr.read_images("photos")
     """
-    return read_as("images", path, {"key": key or None})
+    return read_as("images", path, {"key": key or None, "encoding": encoding})
 
 
 @options_checked
@@ -574,7 +628,7 @@ def read_jsonl(
 
 
 @options_checked
-def read_litdata(path: Path) -> Dataset:
+def read_litdata(path: Path, *, encoding: Encoding | None = None) -> Dataset:
     """Read a folder of LitData: index.json and the chunks it lists, plain, zstd, framed or Arrow rows.
 
     Fields: one per leaf of a sample; dicts, tuples and lists keep their nesting. `jpeg` and `file` leaves are
@@ -582,6 +636,9 @@ def read_litdata(path: Path) -> Dataset:
 
     Args:
         path: The folder, or its `index.json`.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: the index, or the offsets or sizes of a sample, do not match their file. The message
@@ -592,7 +649,7 @@ def read_litdata(path: Path) -> Dataset:
     Example:
         hr.read_litdata("optimized")
     """
-    return read_as("litdata", path, {})
+    return read_as("litdata", path, {"encoding": encoding})
 
 
 @options_checked
@@ -622,7 +679,9 @@ def read_lmdb(path: Paths, *, values: Literal["bytes", "datum", "tensor_protos"]
 
 
 @options_checked
-def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None) -> Dataset:
+def read_mds(
+    path: Path, *, split: str | None = None, verify: bool | None = None, encoding: Encoding | None = None
+) -> Dataset:
     """Read a folder of MosaicML Streaming (MDS): index.json and the shards it lists, plain, zstd or gz.
 
     Fields: one per column. Numbers keep their dtype; `str_int` is int64, `str_float` float64, `json` and
@@ -636,6 +695,9 @@ def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None
             given.
         verify: Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is first opened.
             Default: False.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: the index, or the offsets or sizes of a sample, do not match their file. The message
@@ -646,7 +708,7 @@ def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None
     Example:
         hr.read_mds("c4", split="train")
     """
-    return read_as("mds", path, {"split": split, "verify": verify})
+    return read_as("mds", path, {"split": split, "verify": verify, "encoding": encoding})
 
 
 @options_checked
@@ -706,6 +768,7 @@ def read_parquet(
     columns: Sequence[str] | None = None,
     where: Sequence[tuple[str, str, Any]] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read tables in Parquet files: one field per column, one sample per row.
 
@@ -726,6 +789,9 @@ def read_parquet(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, lists of structs or of lists), or
@@ -735,7 +801,9 @@ def read_parquet(
     Example:
         hr.read_parquet("data/train-*.parquet", columns=["image", "label"], where=[("label", "<", 10)])
     """
-    return read_as("parquet", path, {"columns": columns, "where": where, "nulls": nulls})
+    return read_as(
+        "parquet", path, {"columns": columns, "where": where, "nulls": nulls, "encoding": encoding}
+    )
 
 
 @options_checked
@@ -766,7 +834,7 @@ def read_recordio(path: Paths, *, header: bool | None = None, label_width: int |
 def read_text(
     path: Paths,
     *,
-    encoding: Literal["utf-8", "bytes"] | None = None,
+    encoding: Encoding | None = None,
     header: int | None = None,
     compression: Compression | None = None,
 ) -> Dataset:
@@ -776,8 +844,9 @@ def read_text(
 
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.
-        encoding: "utf-8" gives str, and a line that is not UTF-8 is an error of that line; "bytes" gives
-            bytes. Default: "utf-8".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         header: Number of lines to skip at the start of each file. Default: 0.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
@@ -792,7 +861,13 @@ def read_text(
 
 
 @options_checked
-def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_tfds(
+    path: Path,
+    *,
+    split: str | None = None,
+    fields: Sequence[str] | None = None,
+    encoding: Encoding | None = None,
+) -> Dataset:
     """Read a data set that was prepared by TensorFlow Datasets; TensorFlow is not needed.
 
     Fields: one per feature. Images are bytes for `ops.decode_image`, text is str, class labels are int64,
@@ -811,6 +886,9 @@ def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | N
             given.
         fields: Only these features, in this order; the name of a dict selects all features below it. All
             supported features when not given; `metadata["left_out_features"]` lists the others.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: the number of samples in the files differs from `dataset_info.json`, or a record lacks
@@ -821,7 +899,7 @@ def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | N
     Example:
         hr.read_tfds("/data/tensorflow_datasets/mnist/3.0.1", split="train[:10%]")
     """
-    return read_as("tfds", path, {"split": split, "fields": fields})
+    return read_as("tfds", path, {"split": split, "fields": fields, "encoding": encoding})
 
 
 @options_checked
@@ -859,6 +937,8 @@ def read_voc_xml(
     truncated: bool | None = None,
     pose: bool | None = None,
     split: str | None = None,
+    missing: Literal["drop", "empty", "whole"] | None = None,
+    folder_label: bool | None = None,
     masks: bool | None = None,
 ) -> Dataset:
     """Read images with PASCAL VOC or ImageNet boxes, one XML file per image.
@@ -866,7 +946,7 @@ def read_voc_xml(
     Fields: `image` (encoded, bytes), `boxes`, float32 (n, 4), and `labels`, int64 (n,).
 
     Boxes are x_min, y_min, x_max, y_max in pixels from 0, with the maxima excluded; `metadata["classes"]` has
-    the class names. Images without an XML file are left out and counted in `metadata`.
+    the class names. Images without an XML file are left out, with a warning, unless `missing` is given.
 
     Args:
         path: The folder that contains the images and the XML files.
@@ -880,8 +960,14 @@ def read_voc_xml(
         pose: Add the field `pose`, `{"values": str, "lengths": int64 (n,)}`: the concatenated strings, and
             their lengths in bytes. Default: False.
         split: "train" for the images in ImageSets/Main/train.txt, or with masks in
-            ImageSets/Segmentation/train.txt; "Layout/train" for another list. Lines that end in -1 are
-            ignored. All images when not given.
+            ImageSets/Segmentation/train.txt; "Layout/train" or "CLS-LOC/train_loc" for another list below
+            ImageSets, or the path of any list below the folder, which ends in .txt. Lines are the name of an
+            image, also with its folder, and ignored if they end in -1. All images when not given.
+        missing: What images without an XML file are: "drop" leaves them out, "empty" gives samples without
+            boxes, "whole" one box, the whole image, of the class that its folder is named after, as in
+            ILSVRC. They are left out with a warning when not given.
+        folder_label: Add the field `label` (int64 scalar), the class that the image's folder is named after.
+            Default: False.
         masks: Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and SegmentationObject
             (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out
             and counted. Default: False.
@@ -901,6 +987,8 @@ def read_voc_xml(
             "truncated": truncated,
             "pose": pose,
             "split": split,
+            "missing": missing,
+            "folder_label": folder_label,
             "masks": masks,
         },
     )
@@ -913,6 +1001,7 @@ def read_webdataset(
     fields: Sequence[str] | None = None,
     missing: Literal["error", "empty"] | None = None,
     decode: bool | None = None,
+    encoding: Encoding | None = None,
     unfinished: bool | None = None,
 ) -> Dataset:
     """Read WebDataset tars: members with the same name up to the first dot are one sample.
@@ -930,6 +1019,9 @@ def read_webdataset(
             given.
         missing: How to read a sample that lacks a field: "error", or "empty" bytes. Default: "error".
         decode: False gives bytes also for numbers, arrays and text, and for pickles. Default: True.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         unfinished: Read the complete members of tars that are truncated or not closed; their last sample may
             lack fields. Default: False.
 
@@ -942,12 +1034,26 @@ def read_webdataset(
         hr.read_webdataset("train-{000..127}.tar", fields=["jpg", "cls"])
     """
     return read_as(
-        "webdataset", path, {"fields": fields, "missing": missing, "decode": decode, "unfinished": unfinished}
+        "webdataset",
+        path,
+        {
+            "fields": fields,
+            "missing": missing,
+            "decode": decode,
+            "encoding": encoding,
+            "unfinished": unfinished,
+        },
     )
 
 
 @options_checked
-def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_zarr(
+    path: Path,
+    *,
+    group: str | None = None,
+    fields: Sequence[str] | None = None,
+    encoding: Encoding | None = None,
+) -> Dataset:
     """Read the arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first
     axis.
 
@@ -962,6 +1068,9 @@ def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | N
         group: The group, such as "train"; when not given the root, or the only group that has arrays.
         fields: Only these arrays, in this order, relative to the group, also in subgroups: "meta/size". All
             of the group when not given.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         NotImplementedError: a chosen array has an unsupported type or codec, or the store is in N5 format.
@@ -971,4 +1080,4 @@ def read_zarr(path: Path, *, group: str | None = None, fields: Sequence[str] | N
     Example:
         hr.read_zarr("data.zarr", group="train")
     """
-    return read_as("zarr", path, {"group": group, "fields": fields})
+    return read_as("zarr", path, {"group": group, "fields": fields, "encoding": encoding})

@@ -7,6 +7,7 @@
 
 #include "headrace/formats/csv/index.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 
@@ -15,6 +16,7 @@ struct CsvOptions {
   bool has_header = true;
   std::vector<std::string> names, columns;  // empty: those of the files; all
   Value dtypes, defaults;                   // objects by column, or null
+  Encoding encoding = Encoding::utf8;       // with another, strings are left as they are
 };
 
 struct CsvColumn {
@@ -35,6 +37,7 @@ struct CsvTable {
   static constexpr uint32_t kUnused = ~uint32_t{0};
   void find_uses();       // sets `uses`
   std::string hint = {};  // for rows of one column: another delimiter would split them
+  bool checks_utf8 = true;
 
   Schema schema() const;
   const std::vector<std::string>& notes() const { return said; }  // columns that may be misread

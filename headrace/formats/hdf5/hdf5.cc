@@ -5,6 +5,7 @@
 #include "headrace/formats/hdf5/structure.h"
 #include "headrace/formats/hdf5/table.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -114,7 +115,8 @@ const FormatRegistration registered({
           "The group, such as \"train\"; when not given the root, or the only group that has datasets."},
          {"fields", "Sequence[str] | None",
           "Only these datasets, in this order, relative to the group; members of compounds as "
-          "\"dataset/member\". All of the group when not given."}},
+          "\"dataset/member\". All of the group when not given."},
+         encoding_option()},
     .raises =
         {{"NotImplementedError",
           "a chosen dataset has an unsupported type or filter, or is in another file."},

@@ -17,6 +17,7 @@
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/shards.h"
 #include "headrace/formats/shard_names.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace {
@@ -295,9 +296,17 @@ Status check_options(const FormatInfo& info, const Value& options) {
   return {};
 }
 
+struct Opened {
+  SourcePtr source;  // its strings are not checked yet
+  const FormatInfo* format;
+};
+Result<Opened> open_unchecked(Store& store, const PathArgument& given, std::string_view format,
+                              const Value& options, const IndexingOptions& indexing);
+
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
                           const IndexingOptions& indexing) {
   HEADRACE_TRY(check_options(info, request.options));
+  HEADRACE_TRY(encoding_of(request).status());
   const std::string& path = request.path().path;
   if (info.places) {
     HEADRACE_ASSIGN(const std::vector<std::string> places, info.places(path, request.options));
@@ -321,8 +330,8 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
     // The files are read by position, so all of them are needed.
     IndexingOptions all = indexing;
     all.wants_all = true;
-    HEADRACE_ASSIGN(SourcePtr source, open_source(store, data.paths, data.format, data.options, all));
-    return data.finish(std::move(source));
+    HEADRACE_ASSIGN(Opened inner, open_unchecked(store, {data.paths, true}, data.format, data.options, all));
+    return data.finish(std::move(inner.source));
   }
   if (!opening.records) return drive(*opening.steps, opening.files, store);
   HEADRACE_ASSIGN(RecordIndexes indexes, record_indexes(*opening.records, store, indexing));
@@ -362,8 +371,8 @@ Status named(Status status, const FormatInfo& info, const PathArgument& given) {
   return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
 }
 
-Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::string_view format,
-                             const Value& options, const IndexingOptions& indexing) {
+Result<Opened> open_unchecked(Store& store, const PathArgument& given, std::string_view format,
+                              const Value& options, const IndexingOptions& indexing) {
   const FormatInfo* info = nullptr;
   if (!format.empty()) {
     info = find_format(format);
@@ -390,7 +399,20 @@ Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::strin
   request.probes.push_back(*std::move(looked));
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, given).after(hint);
-  return source;
+  return Opened{*std::move(source), info};
+}
+
+// Every source passes here: the strings of all formats are checked in one place.
+Result<SourcePtr> open_given(Store& store, const PathArgument& given, std::string_view format,
+                             const Value& options, const IndexingOptions& indexing) {
+  HEADRACE_ASSIGN(Opened opened, open_unchecked(store, given, format, options, indexing));
+  HEADRACE_ASSIGN(const Encoding encoding, encoding_of(GivenOptions{options}));
+  if (encoding == Encoding::utf8 && checks_its_strings(opened.format->name)) return opened.source;
+  const bool has_option = std::ranges::find(opened.format->options, "encoding", &OptionInfo::name) !=
+                          opened.format->options.end();
+  return with_utf8_strings(
+      std::move(opened.source), encoding,
+      has_option ? "; encoding=\"bytes\" reads any bytes; encoding=\"latin-1\" converts" : "");
 }
 
 }  // namespace

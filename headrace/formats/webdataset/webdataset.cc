@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/index.h"
 #include "headrace/formats/webdataset/sample_fields.h"
@@ -101,6 +102,7 @@ const FormatRegistration registered({
                  "How to read a sample that lacks a field: \"error\", or \"empty\" bytes.", "error"},
                 {"decode", "bool", "False gives bytes also for numbers, arrays and text, and for pickles.",
                  true},
+                encoding_option(),
                 {"unfinished", "bool",
                  "Read the complete members of tars that are truncated or not closed; their last sample may "
                  "lack fields.",

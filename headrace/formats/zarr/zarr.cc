@@ -6,6 +6,7 @@
 #include "headrace/core/saturate.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/format.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/zarr/rows.h"
 
 namespace headrace {
@@ -328,7 +329,8 @@ const FormatRegistration registered({
                  "The group, such as \"train\"; when not given the root, or the only group that has arrays."},
                 {"fields", "Sequence[str] | None",
                  "Only these arrays, in this order, relative to the group, also in subgroups: \"meta/size\". "
-                 "All of the group when not given."}},
+                 "All of the group when not given."},
+                encoding_option()},
     .raises = {{"NotImplementedError",
                 "a chosen array has an unsupported type or codec, or the store is in N5 format."},
                {"ValueError",
