@@ -142,6 +142,23 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
   return out;
 }
 
+// For a header that is probably a sample: all names are numbers, but they do not count the columns.
+std::string header_hint(const CsvOptions& options, const std::vector<std::string>& names,
+                        const std::vector<CsvContents>& contents) {
+  const bool has_header =
+      options.has_header && options.names.empty() &&
+      std::ranges::any_of(contents, [](const CsvContents& one) { return !one.header.empty(); });
+  bool counts = true;
+  for (size_t i = 0; has_header && i < names.size(); ++i) {
+    std::byte number[kSlot];
+    if (!parse_number(names[i], DType::f64, number)) return {};
+    counts = counts && (names[i] == std::to_string(i) || names[i] == std::to_string(i + 1));
+  }
+  if (!has_header || counts) return {};
+  return "the names of the columns are numbers (" + list_of(names) +
+         "): header=False reads the first row as a sample";
+}
+
 // For data whose rows have one column: the delimiter= that would split its first row; "" where none would.
 std::string delimiter_hint(const CsvOptions& options, const std::vector<std::string>& names,
                            const std::vector<CsvContents>& contents) {
@@ -237,6 +254,8 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
     if (!column.note.empty()) out.said.push_back(column.note);
   out.said = first_notes(std::move(out.said));
   if (!out.hint.empty()) out.said.push_back("rows have one column: " + out.hint);
+  if (std::string hint = header_hint(options, names, contents); !hint.empty())
+    out.said.push_back(std::move(hint));
   out.find_uses();
   return out;
 }

@@ -6,6 +6,7 @@
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/dataset/unfinished.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/index/record_indexes.h"
@@ -18,6 +19,7 @@
 #include "headrace/formats/opening/shards.h"
 #include "headrace/formats/shard_names.h"
 #include "headrace/formats/strings/utf8_strings.h"
+#include "headrace/formats/with_metadata.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace {
@@ -135,7 +137,8 @@ Result<Probe> probe_shards(Store& store, const Probe& folder) {
   return out;
 }
 
-Result<Probe> probe(Store& store, const PathArgument& given) {
+// `twice`: how many files were named again, and are read once.
+Result<Probe> probe(Store& store, const PathArgument& given, uint64_t& twice) {
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const std::string& path : given.paths) {
@@ -143,7 +146,10 @@ Result<Probe> probe(Store& store, const PathArgument& given) {
     for (const std::string& name : some) {
       HEADRACE_ASSIGN(const auto listed, listed_shards(store, name));
       for (const std::string& one : listed ? *listed : std::vector{name})
-        if (seen.insert(one).second) names.push_back(one);
+        if (seen.insert(one).second)
+          names.push_back(one);
+        else
+          ++twice;
     }
   }
   if (names.empty()) return invalid("expected at least one path, got none");
@@ -381,7 +387,8 @@ Result<Opened> open_unchecked(Store& store, const PathArgument& given, std::stri
   }
   for (const std::string& path : given.paths)
     if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
-  auto looked = probe(store, given);
+  uint64_t twice = 0;
+  auto looked = probe(store, given, twice);
   if (!looked.ok()) return looked.status().before("read: ");
   OpenRequest request;
   request.options = options;
@@ -399,7 +406,11 @@ Result<Opened> open_unchecked(Store& store, const PathArgument& given, std::stri
   request.probes.push_back(*std::move(looked));
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, given).after(hint);
-  return Opened{*std::move(source), info};
+  if (twice == 0) return Opened{*std::move(source), info};
+  Value metadata = (*source)->metadata();
+  add_note(metadata, "files that are named more than once are read once: " + std::to_string(twice) +
+                         "; mix() with weights= reads some more often");
+  return Opened{with_metadata(*std::move(source), std::move(metadata)), info};
 }
 
 // Every source passes here: the strings of all formats are checked in one place.
