@@ -39,7 +39,10 @@ BELOW: dict[str, frozenset[str]] = {
 ROOMS: dict[str, tuple[str, ...]] = {
     "core": (".", "random", "text"),
     "codecs": (".", "zstd", "deflate", "packed", "*"),
-    "formats": (".", "index", "records", "rows", "prepared", "dataset", "*", "splits", "opening", "testing"),
+    "formats": (
+        *(".", "strings", "index", "records", "rows", "prepared", "dataset", "*", "splits", "opening"),
+        "testing",
+    ),
     "graph": (".", "plan", "explain", "passes", "rewrites"),
     "run": (
         *("order", "measure", "evaluate", "read", "element_cache", "work", "row_paths", "streams", "engine"),

@@ -50,6 +50,7 @@ from .dataset import Dataset
 ALIASES = {
     "Compression": 'Literal["none", "gzip", "zlib", "zstd"]',
     "Nulls": 'Literal["error", "zero", "nan", "mask"]',
+    "Encoding": 'Literal["utf-8", "latin-1", "bytes"]',
 }
 NAMES = {**ALIASES, "Path": "str | os.PathLike[str]"}
 # Options whose default is in the signature. It is not passed on, so a plan has the option only if it was changed.

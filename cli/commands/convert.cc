@@ -24,7 +24,7 @@ namespace {
 struct ConvertArguments {
   InputArguments input;
   std::string target, shard_size;
-  std::vector<std::string> options, where, fields;
+  std::vector<std::string> options, where, fields, unscaled;
   WriteOptions write;
   std::optional<uint64_t> shuffle;
   uint64_t take = 0, max_side = 0, quality = 0;
@@ -114,6 +114,29 @@ std::string types_text(const Value& types) {
   return out;
 }
 
+// Refuses images that are shrunk without what lies in them.
+void check_sizes(const Schema& schema, const ConvertArguments& arguments, int image) {
+  const std::vector<std::string> all = sized_fields(schema, image);
+  std::string sized, others;
+  for (const auto& [name, old] : chosen_fields(schema, arguments.fields)) {
+    const bool is_sized = std::ranges::find(all, old) != all.end();
+    const bool is_fine = std::ranges::any_of(
+        arguments.unscaled, [&](const std::string& one) { return one == old || old.starts_with(one + "/"); });
+    const bool is_refused = is_sized && !is_fine;
+    std::string& list = is_refused ? sized : others;
+    list += (list.empty() ? "" : ",") + (is_refused || name == old ? old : name + "=" + old);
+  }
+  for (const std::string& one : arguments.unscaled)
+    if (std::ranges::none_of(schema.names, [&](const std::string& name) {
+          return name == one || name.starts_with(one + "/");
+        }))
+      refuse("--unscaled: there is no field '" + one + "'" + meant(one, schema) + " (" + schema.text() + ")");
+  if (sized.empty()) return;
+  refuse("--max-side shrinks the images but not what belongs to their size: " + sized +
+         "; leave these out with --fields " + others +
+         ", or copy them as they are, if they do not count pixels, with --unscaled " + sized);
+}
+
 Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& arguments, int image) {
   const Schema& schema = source->schema();
   Dataset out = from_source(source);
@@ -121,6 +144,7 @@ Result<Dataset> dataset_of(const SourcePtr& source, const ConvertArguments& argu
   if (arguments.take > 0) out = out.take(arguments.take, kNoLine);
   if (arguments.max_side > 0 || arguments.quality > 0) {
     if (image < 0) refuse("--max-side and --quality need images; there are none in {" + schema.text() + "}");
+    if (arguments.max_side > 0) check_sizes(schema, arguments, image);
     out = encoded_again(out, schema, image, arguments.max_side, arguments.quality);
   }
   for (const std::string& text : arguments.where) {
@@ -297,6 +321,14 @@ void add_changes(CLI::App& command, ConvertArguments& arguments) {
   add_count(command, "--max-side", arguments.max_side,
             "Shrink images whose longer side has more than N pixels; they are re-encoded as JPEG, with loss",
             65500);
+  command
+      .add_option(
+          "--unscaled", arguments.unscaled,
+          "Fields that --max-side may copy although their names are those of boxes, masks or sizes, because "
+          "they do not count pixels")
+      ->option_text("NAME,…")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add_count(command, "--quality", arguments.quality,
             "Re-encode images as JPEG of this quality, 4:2:0; 90 if only --max-side is given", 100);
   command.add_flag("--drop-broken,--quarantine", arguments.write.drop_broken,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/look/encoded_again.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/text/closest.h"
 #include "headrace/formats/writer.h"
@@ -271,6 +272,12 @@ class Adviser {
           "images shrunk to at most {} pixels (with loss): {:.0f} % of the bytes, {:.2f} ms per crop instead "
           "of {:.2f}{}",
           one.max_side, 100 * bytes, one.crop * 1e3, p.crop * 1e3, whole(out));
+      const std::vector<std::string> sized = sized_fields(reader_.source().schema(), reader_.image_field());
+      if (!sized.empty()) {
+        const std::vector<std::string_view> names(sized.begin(), sized.end());
+        out.verdict += fmt::format("; not advised, since {} would no longer fit", first_names(names));
+        continue;
+      }
       if (static_cast<double>(one.max_side) >= kLeastSide * static_cast<double>(p.crop_side) &&
           out.is_worth_it())
         out.how = convert(fmt::format("-{}", one.max_side), best_container(),

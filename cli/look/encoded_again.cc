@@ -1,8 +1,50 @@
 #include "cli/look/encoded_again.h"
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "cli/input/input.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace::cli {
+namespace {
+
+// "objects/bbox_2" consists of the words "objects" and "bbox".
+template <class Take> void for_each_word(std::string_view name, const Take& take) {
+  for (size_t at = 0; at < name.size();) {
+    size_t end = at;
+    while (end < name.size() && std::isalpha(static_cast<unsigned char>(name[end]))) ++end;
+    if (end > at) take(lower_case(name.substr(at, end - at)));
+    at = std::max(end, at + 1);
+  }
+}
+
+bool is_of_size(std::string_view word) {
+  constexpr std::string_view words[] = {
+      "area",     "areas",   "bbox",         "bboxes",        "box",      "boxes",     "contour", "contours",
+      "corner",   "corners", "depth",        "flow",          "h",        "height",    "heights", "hw",
+      "instance", "joints",  "keypoint",     "keypoints",     "landmark", "landmarks", "mask",    "masks",
+      "point",    "points",  "polygon",      "polygons",      "polyline", "rle",       "seg",     "segments",
+      "semantic", "w",       "segmentation", "segmentations", "wh",       "width",     "widths",  "xmax",
+      "xmin",     "xywh",    "xyxy",         "ymax",          "ymin"};
+  return std::ranges::find(words, word) != std::end(words);
+}
+
+}  // namespace
+
+std::vector<std::string> sized_fields(const Schema& schema, int image) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    bool is_one = false, is_count = false;  // "num_keypoints" stays as it is
+    for_each_word(schema.names[i], [&](const std::string& word) {
+      is_one = is_one || is_of_size(word);
+      is_count = is_count || word == "num" || word == "count";
+    });
+    if (is_one && !is_count && static_cast<int>(i) != image) out.push_back(schema.names[i]);
+  }
+  return out;
+}
 
 Dataset encoded_again(const Dataset& data, const Schema& schema, int image, uint64_t max_side,
                       uint64_t quality) {

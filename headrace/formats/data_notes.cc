@@ -1,8 +1,12 @@
 #include "headrace/formats/data_notes.h"
 
 #include <algorithm>
+#include <array>
 
 #include "headrace/core/text/text.h"
+#include "headrace/formats/format.h"
+#include "headrace/formats/shard_names.h"
+#include "headrace/formats/writer.h"
 
 namespace headrace {
 
@@ -14,6 +18,64 @@ std::string told_of(const Source& source, std::string_view key) {
 
 namespace {
 constexpr std::string_view kTold[] = {"missing", "differs", "empty"};
+
+bool is_of_data(std::string_view ending) {
+  for (const auto& [name, writer] : writers()) {
+    const auto is_it = [&](const auto& other) { return other.first == ending; };
+    if (writer.ending == ending || std::ranges::any_of(writer.other_endings, is_it)) return true;
+  }
+  return false;
+}
+
+// Tables of text often describe other data next to them.
+bool may_describe(std::string_view ending) {
+  constexpr std::array<std::string_view, 4> kinds{".csv", ".tsv", ".jsonl", ".ndjson"};
+  return std::ranges::find(kinds, ending) != kinds.end();
+}
+
+// Images and photographs that no codec of ours reads.
+bool is_of_other_images(std::string_view ending) {
+  constexpr std::string_view kinds[] = {".arw", ".cr2",  ".cr3",  ".dcm", ".dng", ".exr",
+                                        ".hdr", ".heic", ".heif", ".ico", ".nef", ".pbm",
+                                        ".pfm", ".pgm",  ".pnm",  ".ppm", ".psd", ".tga"};
+  return std::ranges::find(kinds, ending) != std::end(kinds);
+}
+
+// Those of the files that a folder's format left out, by their endings: ".tsv (1), .jsonl (2)".
+template <class Wanted> std::string left_out_endings(const Source& source, const Wanted& wanted) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  const Value* endings = left_out ? left_out->find("endings") : nullptr;
+  std::string out;
+  if (!endings || !endings->object()) return out;
+  for (const auto& [ending, count] : *endings->object())
+    if (wanted(ending)) out += (out.empty() ? "" : ", ") + ending + " (" + count.dump() + ")";
+  return out;
+}
+
+// About files of a folder that are data, but of another kind; "" if there are none.
+std::string other_data_note(const Source& source) {
+  const auto name = source.describe().get_text("format");
+  const FormatInfo* format = name.ok() ? find_format(*name) : nullptr;
+  if (!format || source.num_files() == 0) return {};
+  if (!format->takes_files) {
+    const Value metadata = source.metadata();
+    const Value* left_out = metadata.find("left_out");
+    if (left_out && left_out->find("folders")) return {};  // explain() names those, with these endings
+    const std::string images = left_out_endings(source, is_of_other_images);
+    return images.empty() ? images : "images in formats that are not supported are left out: " + images;
+  }
+  const std::string own = shard_kind(source.file(0));
+  std::string first;
+  const std::string counts = left_out_endings(source, [&](const std::string& ending) {
+    if (!is_of_data(ending) || (may_describe(ending) && !may_describe(own))) return false;
+    if (first.empty()) first = ending;
+    return true;
+  });
+  if (counts.empty()) return {};
+  return "files of other kinds than " + own + " in the folder are left out: " + counts +
+         "; a pattern such as '*" + first + "' reads those, '*" + own + "' these without this note";
+}
 }  // namespace
 
 std::vector<std::string> described_notes(const Source& source) {
@@ -50,6 +112,7 @@ std::vector<std::string> notes_of(const Source& source) {
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   for (std::string& note : notes_in(source)) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
+  if (std::string note = other_data_note(source); !note.empty()) out.push_back(std::move(note));
   return out;
 }
 

@@ -20,7 +20,7 @@ void set_told(const Source& source, Value& out);
 void add_note(Value& metadata, std::string note);
 // The "notes" of its metadata(), a list of strings.
 std::vector<std::string> notes_in(const Source& source);
-// The same with "missing", "differs" and left_out_columns_note().
+// The same with "missing", "differs", left_out_columns_note(), and data of other kinds in a folder of shards.
 std::vector<std::string> notes_of(const Source& source);
 // About columns whose types are not supported ("left_out_columns" of its metadata()); "" if there are none.
 std::string left_out_columns_note(const Source& source);

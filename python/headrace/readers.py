@@ -15,6 +15,7 @@ from .dataset import Dataset
 
 __all__ = [
     "Compression",
+    "Encoding",
     "Nulls",
     "Path",
     "Paths",
@@ -52,6 +53,7 @@ __all__ = [
 
 Compression = Literal["none", "gzip", "zlib", "zstd"]
 Nulls = Literal["error", "zero", "nan"]
+Encoding = Literal["utf-8", "latin-1", "bytes"]
 
 
 @options_checked
@@ -119,7 +121,9 @@ def read_arrow(
 
 
 @options_checked
-def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) -> Dataset:
+def read_beton(
+    path: Path, *, images: Literal["auto", "encoded"] | None = None, encoding: Encoding | None = None
+) -> Dataset:
     """Read a .beton file of FFCV: images as files or as pixels, numbers, bytes, arrays and JSON.
 
     Fields: those of the file. Numbers are float64 and int64, JSON is str, arrays are as stored. Images stored
@@ -130,6 +134,9 @@ def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) 
         images: "auto" gives pixels if all images of a field are stored as pixels; "encoded" always gives
             bytes: pixels then become BMP files, which `ops.decode_image` decodes to the same pixels. This
             also happens with "auto" if a field has both kinds ("proportion"). Default: "auto".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: a field is outside the file, or an image has no allocation. The message has file and
@@ -139,7 +146,7 @@ def read_beton(path: Path, *, images: Literal["auto", "encoded"] | None = None) 
     Example:
         hr.read_beton("imagenet_train.beton")
     """
-    return read_as("beton", path, {"images": images})
+    return read_as("beton", path, {"images": images, "encoding": encoding})
 
 
 @options_checked
@@ -149,6 +156,7 @@ def read_captions(
     images: str | None = None,
     split: str | None = None,
     each: Literal["image", "caption"] | None = None,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read images with captions, in the formats of Flickr8k and Flickr30k.
 
@@ -164,6 +172,9 @@ def read_captions(
             when not given.
         each: What a sample is: an "image", or a "caption" with its image and the field `caption` (str).
             Default: "image".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: a line has another format. The message has file and line.
@@ -172,7 +183,7 @@ def read_captions(
     Example:
         hr.read_captions("Flickr8k.token.txt", split="Flickr_8k.trainImages.txt")
     """
-    return read_as("captions", path, {"images": images, "split": split, "each": each})
+    return read_as("captions", path, {"images": images, "split": split, "each": each, "encoding": encoding})
 
 
 @options_checked
@@ -217,11 +228,13 @@ def read_coco(
     """Read COCO annotations (instances, stuff, captions or panoptic segments) and their images.
 
     Fields: `image` (encoded, bytes) and `image_id` (int64 scalar), and, if the file has them, `boxes` float32
-    (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `captions`, `{"values": str,
-    "lengths": int64 (n,)}`; for panoptic sets `segment_ids` int64 (n,) and `segments`, the PNG (bytes).
+    (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `keypoints` float32 (n, k, 3),
+    x, y and visibility, and `num_keypoints` int64 (n,); `captions`, `{"values": str, "lengths": int64 (n,)}`;
+    for panoptic sets `segment_ids` int64 (n,) and `segments`, the PNG (bytes).
 
-    `metadata["classes"]` has the class names. The JSON is parsed once, and the annotations are kept in
-    memory.
+    `metadata["classes"]` has the class names, `"keypoints"` and `"skeleton"` those of the keypoints and the
+    pairs that are joined, as in the file. An annotation without keypoints has zeros, which is not labelled.
+    The JSON is parsed once, and the annotations are kept in memory.
 
     Args:
         path: The JSON file.
@@ -280,6 +293,7 @@ def read_csv(
     defaults: Mapping[str, int | float | str] | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
+    encoding: Encoding | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
@@ -302,6 +316,9 @@ def read_csv(
             error for a number.
         delimiter: Delimiter between fields; a tab for .tsv files, else a comma, when not given.
         quote: Quote character; "" for files without quotes. Default: '"'.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
@@ -326,6 +343,7 @@ def read_csv(
             "defaults": defaults,
             "delimiter": delimiter,
             "quote": quote,
+            "encoding": encoding,
             "compression": compression,
             "split": split,
         },
@@ -340,6 +358,7 @@ def read_file_list(
     numbers: Literal["auto", "label", "index"] | None = None,
     extension: str | None = None,
     key: bool = False,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read images listed in a text file, one line "path" or "path label" per image; also MXNet's .lst.
 
@@ -353,6 +372,9 @@ def read_file_list(
         extension: Extension of the files that are listed without one. Default: ".JPEG".
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: some lines have a label and others have none, or a label exceeds 64 bits. The message
@@ -362,7 +384,9 @@ def read_file_list(
         hr.read_file_list("val.txt", root="imagenet/val")
     """
     return read_as(
-        "file_list", path, {"root": root, "numbers": numbers, "extension": extension, "key": key or None}
+        "file_list",
+        path,
+        {"root": root, "numbers": numbers, "extension": extension, "key": key or None, "encoding": encoding},
     )
 
 
@@ -456,6 +480,7 @@ def read_huggingface(
     split: str | None = None,
     columns: Sequence[str] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    encoding: Encoding | None = None,
 ) -> Dataset:
     """Read a folder written by Hugging Face datasets' `save_to_disk()`, or the cache of `load_dataset()`.
 
@@ -475,6 +500,9 @@ def read_huggingface(
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
             lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         ValueError: there are several splits to choose from, or none with that name.
@@ -484,7 +512,9 @@ def read_huggingface(
     Example:
         hr.read_huggingface("my_dataset", split="train", columns=["image", "label"])
     """
-    return read_as("huggingface", path, {"split": split, "columns": columns, "nulls": nulls})
+    return read_as(
+        "huggingface", path, {"split": split, "columns": columns, "nulls": nulls, "encoding": encoding}
+    )
 
 
 @options_checked
@@ -668,7 +698,7 @@ def read_jsonl(
 
 
 @options_checked
-def read_litdata(path: Path) -> Dataset:
+def read_litdata(path: Path, *, encoding: Encoding | None = None) -> Dataset:
     """Read a folder of LitData: index.json and the chunks it lists, plain, zstd, framed or Arrow rows.
 
     Fields: one per leaf of a sample; dicts, tuples and lists keep their nesting. `jpeg` and `file` leaves are
@@ -676,6 +706,9 @@ def read_litdata(path: Path) -> Dataset:
 
     Args:
         path: The folder, or its `index.json`.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: the index, or the offsets or sizes of a sample, do not match their file. The message
@@ -686,7 +719,7 @@ def read_litdata(path: Path) -> Dataset:
     Example:
         hr.read_litdata("optimized")
     """
-    return read_as("litdata", path, {})
+    return read_as("litdata", path, {"encoding": encoding})
 
 
 @options_checked
@@ -723,7 +756,9 @@ def read_lmdb(
 
 
 @options_checked
-def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None) -> Dataset:
+def read_mds(
+    path: Path, *, split: str | None = None, verify: bool | None = None, encoding: Encoding | None = None
+) -> Dataset:
     """Read a folder of MosaicML Streaming (MDS): index.json and the shards it lists, plain, zstd or gz.
 
     Fields: one per column. Numbers keep their dtype; `str_int` is int64, `str_float` float64, `json` and
@@ -737,6 +772,9 @@ def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None
             given.
         verify: Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is first opened.
             Default: False.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: the index, or the offsets or sizes of a sample, do not match their file. The message
@@ -747,7 +785,7 @@ def read_mds(path: Path, *, split: str | None = None, verify: bool | None = None
     Example:
         hr.read_mds("c4", split="train")
     """
-    return read_as("mds", path, {"split": split, "verify": verify})
+    return read_as("mds", path, {"split": split, "verify": verify, "encoding": encoding})
 
 
 @options_checked
@@ -887,7 +925,7 @@ def read_recordio(
 def read_text(
     path: Paths,
     *,
-    encoding: Literal["utf-8", "bytes"] | None = None,
+    encoding: Encoding | None = None,
     header: int | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
@@ -898,8 +936,9 @@ def read_text(
 
     Args:
         path: A file, a pattern, a folder of files, or a list of files and patterns.
-        encoding: "utf-8" gives str, and a line that is not UTF-8 is an error of that line; "bytes" gives
-            bytes. Default: "utf-8".
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         header: Number of lines to skip at the start of each file. Default: 0.
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
@@ -918,7 +957,13 @@ def read_text(
 
 
 @options_checked
-def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | None = None) -> Dataset:
+def read_tfds(
+    path: Path,
+    *,
+    split: str | None = None,
+    fields: Sequence[str] | None = None,
+    encoding: Encoding | None = None,
+) -> Dataset:
     """Read a data set that was prepared by TensorFlow Datasets; TensorFlow is not needed.
 
     Fields: one per feature. Images are bytes for `ops.decode_image`, text is str, class labels are int64,
@@ -937,6 +982,9 @@ def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | N
             given.
         fields: Only these features, in this order; the name of a dict selects all features below it. All
             supported features when not given; `metadata["left_out_features"]` lists the others.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
 
     Raises:
         CorruptSample: the number of samples in the files differs from `dataset_info.json`, or a record lacks
@@ -947,7 +995,7 @@ def read_tfds(path: Path, *, split: str | None = None, fields: Sequence[str] | N
     Example:
         hr.read_tfds("/data/tensorflow_datasets/mnist/3.0.1", split="train[:10%]")
     """
-    return read_as("tfds", path, {"split": split, "fields": fields})
+    return read_as("tfds", path, {"split": split, "fields": fields, "encoding": encoding})
 
 
 @options_checked
@@ -989,6 +1037,8 @@ def read_voc_xml(
     truncated: bool | None = None,
     pose: bool | None = None,
     split: str | None = None,
+    missing: Literal["drop", "empty", "whole"] | None = None,
+    folder_label: bool | None = None,
     masks: bool | None = None,
 ) -> Dataset:
     """Read images with PASCAL VOC or ImageNet boxes, one XML file per image.
@@ -996,7 +1046,7 @@ def read_voc_xml(
     Fields: `image` (encoded, bytes), `boxes`, float32 (n, 4), and `labels`, int64 (n,).
 
     Boxes are x_min, y_min, x_max, y_max in pixels from 0, with the maxima excluded; `metadata["classes"]` has
-    the class names. Images without an XML file are left out and counted in `metadata`.
+    the class names. Images without an XML file are left out, with a warning, unless `missing` is given.
 
     Args:
         path: The folder that contains the images and the XML files.
@@ -1032,6 +1082,8 @@ def read_voc_xml(
             "truncated": truncated,
             "pose": pose,
             "split": split,
+            "missing": missing,
+            "folder_label": folder_label,
             "masks": masks,
         },
     )
@@ -1044,6 +1096,7 @@ def read_webdataset(
     fields: Sequence[str] | None = None,
     missing: Literal["error", "empty"] | None = None,
     decode: bool | None = None,
+    encoding: Encoding | None = None,
     unfinished: bool | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
@@ -1062,6 +1115,9 @@ def read_webdataset(
             given.
         missing: How to read a sample that lacks a field: "error", or "empty" bytes. Default: "error".
         decode: False gives bytes also for numbers, arrays and text, and for pickles. Default: True.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         unfinished: Read the complete members of tars that are truncated or not closed; their last sample may
             lack fields. Default: False.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";

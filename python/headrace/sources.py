@@ -185,11 +185,20 @@ def list_files(pattern: str | os.PathLike[str]) -> Dataset:
 
     Raises:
         FileNotFoundError: no file matches.
+        ValueError: a name is not UTF-8.
 
     Example:
         hr.list_files("shards/*.tar")
     """
-    return from_arrays(_core.list_files(os.fspath(pattern)), slot="files")
+    paths = _core.list_files(os.fspath(pattern))
+    for path in paths:
+        if any("\ud800" <= c <= "\udfff" for c in path):
+            shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+            raise ValueError(
+                f"list_files: expected names in UTF-8, got '{shown}'; rename it (convmv -f latin1 -t utf8), or pass "
+                "the files to hr.read, which opens them whatever they are called"
+            )
+    return from_arrays(paths, slot="files")
 
 
 def from_list(

@@ -433,3 +433,31 @@ def test_an_index_lies_beside_what_was_converted(photos, tmp_path, name):
     assert "points" in kept
     assert any(stem.startswith(f"{name}.") for stem in kept)
     assert len(hr.read(tmp_path / name)) == 20
+
+
+def test_images_do_not_shrink_without_what_lies_in_them(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(4):
+        name = tmp_path / f"{i}.jpg"
+        Image.fromarray(rng.integers(0, 255, (64, 96, 3), np.uint8)).save(name)
+        rows.append(
+            {"image": name.read_bytes(), "boxes": np.float32([[0, 0, 96, 64]]), "image_height": 64, "num_boxes": 1,
+             "label": i}
+        )  # fmt: skip
+    hr.from_list(rows).write(tmp_path / "a.arrow")
+    said = convert(tmp_path / "a.arrow", tmp_path / "b.arrow", "--max-side", 48, code=2)
+    assert (
+        "not what belongs to their size: boxes,image_height; leave these out with --fields image,num_boxes,label"
+        in said
+    )
+    assert "--unscaled boxes,image_height" in said
+    assert not (tmp_path / "b.arrow").exists()
+    convert(tmp_path / "a.arrow", tmp_path / "b.arrow", "--max-side", 48, "--fields", "image,num_boxes,label")
+    assert list(hr.read(tmp_path / "b.arrow").schema) == ["image", "num_boxes", "label"]
+    convert(tmp_path / "a.arrow", tmp_path / "c.arrow", "--max-side", 48, "--unscaled", "boxes,image_height")
+    assert hr.read(tmp_path / "c.arrow")[0]["boxes"].tolist() == [[0, 0, 96, 64]]
+    convert(tmp_path / "a.arrow", tmp_path / "d.arrow", "--quality", 80)
+    assert "there is no field 'boxen'" in convert(
+        tmp_path / "a.arrow", tmp_path / "e.arrow", "--max-side", 48, "--unscaled", "boxen", code=2
+    )

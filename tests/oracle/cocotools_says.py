@@ -22,7 +22,7 @@ from pycocotools.coco import COCO
 def of_annotation(coco: COCO, annotation: dict[str, Any]) -> dict[str, Any]:
     out = {
         key: annotation.get(key)
-        for key in ("id", "bbox", "area", "category_id", "caption")
+        for key in ("id", "bbox", "area", "category_id", "caption", "keypoints", "num_keypoints")
         if key in annotation
     }
     out["iscrowd"] = annotation.get("iscrowd", 0)

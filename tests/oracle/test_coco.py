@@ -77,6 +77,42 @@ def compare(path: Path, wanted: dict[str, Any], **options: Any) -> int:
     return seen
 
 
+def test_keypoints_are_those_of_pycocotools(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    images = [{"id": 10 - i, "file_name": f"{i}.jpg", "height": 50, "width": 60} for i in range(4)]
+    annotations = []
+    for i in range(25):
+        points = [
+            value
+            for _ in range(17)
+            for value in (
+                draw.randint(0, 59),
+                draw.choice([draw.randint(0, 49), draw.random() * 49]),
+                draw.randint(0, 2),
+            )
+        ]
+        count = sum(v > 0 for v in points[2::3])
+        annotations.append(
+            {"id": i, "image_id": 10 - i % 3, "category_id": 1, "bbox": [0, 0, 5, 5], "area": 25, "iscrowd": 0,
+             "keypoints": points, "num_keypoints": count}
+        )  # fmt: skip
+    names = [f"k{i}" for i in range(17)]
+    kinds = [{"id": 1, "name": "person", "keypoints": names, "skeleton": [[16, 14], [14, 12]]}]
+    path = tmp_path / "person_keypoints.json"
+    path.write_text(json.dumps({"images": images, "annotations": annotations, "categories": kinds}))
+    (tmp_path / "images").mkdir()
+    for image in images:
+        (tmp_path / "images" / str(image["file_name"])).write_bytes(b"x")
+    (wanted,) = answers([path])
+    data = hr.read_coco(path)
+    assert data.metadata["keypoints"] == names
+    for sample in data:
+        of_image = wanted[str(int(sample["image_id"]))]
+        assert sample["num_keypoints"].tolist() == [one["num_keypoints"] for one in of_image]
+        points = np.float32([one["keypoints"] for one in of_image]).reshape(-1, 17, 3)
+        assert np.array_equal(sample["keypoints"], points)
+
+
 def coordinate(draw: random.Random, size: int) -> float:
     kind = draw.randrange(8)
     if kind == 0:

@@ -197,7 +197,7 @@ def test_lengths_that_do_not_add_up_name_sample_and_field(tmp_path: Path, name: 
         samples(("a", [1]), ("aä", [1, 1])).write(tmp_path / name)
     assert not (tmp_path / name).exists()
     with pytest.raises(
-        ValueError, match=r"sample 0 .*expected lengths that end between characters, .* byte 2"
+        hr.CorruptSample, match=r"sample 0: .*string 0: expected UTF-8, .*lengths count bytes"
     ):
         samples(("aä", [2, 1]), ("a", [1])).write(tmp_path / name)
 

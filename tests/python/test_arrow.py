@@ -201,7 +201,7 @@ def test_nulls_of_a_name_are_those_of_all_below_it():
 def test_where_of_a_format_that_has_none_is_filter():
     with pytest.raises(
         ValueError,
-        match=r"it has columns, nulls, align_labels, split; to keep samples by a condition, call filter\(\.\.\.\)",
+        match=r"it has columns, nulls, align_labels, encoding, split; to keep samples by a condition, call filter\(\.\.\.\)",
     ):
         hr.read(SMALL / "texts.arrow", where=[("n", ">", 1)])
 

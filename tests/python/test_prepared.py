@@ -254,8 +254,8 @@ def test_damage_of_tfds_is_named(toy: Path) -> None:
         ("dyn", [1, 2, 3], r"feature 'dyn': expected values for shape \(\?, 2\), got 3"),
         ("dyn", [1, 2**15], "feature 'dyn': expected int16, got 32768"),
         ("label", 1.5, "feature 'label': expected int64, got floats"),
-        ("text", b"\xff", "feature 'text': expected UTF-8"),
-        ("texts", ["é".encode()[:1], "é".encode()[1:]], "feature 'texts': expected UTF-8"),
+        ("text", b"\xff", "field 'text': expected UTF-8"),
+        ("texts", ["é".encode()[:1], "é".encode()[1:]], "field 'texts', string 0: expected UTF-8"),
         ("image", [b"a", b"b"], "feature 'image': expected one value of bytes"),
         ("lists/ragged_row_lengths_0", [1, 2], "feature 'lists': expected lengths"),
     ]

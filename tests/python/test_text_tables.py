@@ -196,8 +196,7 @@ def test_options_formats_and_columns_that_were_meant_are_named(tmp_path: Path) -
         TypeError, match=r"read_csv: has no option 'colum[s]', did you mean 'columns'\? \(it has"
     ):
         hr.read_csv(tmp_path / "x.csv", **nearly)  # type: ignore[arg-type]
-    for read in (hr.read_csv, hr.read_jsonl):
-        with pytest.raises(TypeError, match=r"text must be UTF-8; dtypes=.* reads a column as raw bytes"):
-            read(tmp_path / "x.csv", encoding="latin-1")  # type: ignore[operator]
+    with pytest.raises(TypeError, match=r"text must be UTF-8; dtypes=.* reads a column as raw bytes"):
+        hr.read_jsonl(tmp_path / "x.csv", encoding="latin-1")  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="text must be UTF-8; dtypes="):
-        hr.read(tmp_path / "x.csv", encoding="latin-1")
+        hr.read(tmp_path / "x.csv", format="jsonl", encoding="latin-1")

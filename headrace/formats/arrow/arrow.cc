@@ -8,6 +8,7 @@
 #include "headrace/formats/columns.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -147,7 +148,8 @@ const FormatRegistration registered({
                  "Only these columns, in this order; the name of a struct selects its members. All supported "
                  "columns when not given; `metadata[\"left_out_columns\"]` lists the others."},
                 nulls_option(),
-                align_labels_option()},
+                align_labels_option(),
+                encoding_option()},
     .raises = {{"NotImplementedError",
                 "a chosen column has an unsupported type (maps, unions, decimals, lists of lists), or a file "
                 "is Feather V1."},

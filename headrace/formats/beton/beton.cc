@@ -3,6 +3,7 @@
 
 #include "headrace/formats/beton/put_mapped.h"
 #include "headrace/formats/format.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -227,7 +228,8 @@ const FormatRegistration registered({
                  "\"auto\" gives pixels if all images of a field are stored as pixels; \"encoded\" always "
                  "gives bytes: pixels then become BMP files, which `ops.decode_image` decodes to the same "
                  "pixels. This also happens with \"auto\" if a field has both kinds (\"proportion\").",
-                 "auto"}},
+                 "auto"},
+                encoding_option()},
     .raises =
         {{"CorruptSample",
           "a field is outside the file, or an image has no allocation. The message has file and sample."},

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
-#include "headrace/core/text/utf8.h"
 #include "headrace/formats/captions/lines.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/io/sorted_names.h"
 
 namespace headrace {
@@ -56,9 +56,6 @@ class OpenCaptioned final : public Opening<BlockPtr> {
     std::vector<int64_t> lengths;
     for (uint64_t i = set_->captions.first[image_]; i < set_->captions.first[image_ + 1]; ++i) {
       const std::string_view text = set_->captions.texts[i];
-      if (utf8_prefix(text) < text.size())
-        return corrupt("expected captions in UTF-8, got an invalid byte in caption " +
-                       std::to_string(i - set_->captions.first[image_]));
       if (set_->each_caption) rows.push_back({text_tensor(text)});
       all += text;
       lengths.push_back(static_cast<int64_t>(text.size()));
@@ -264,7 +261,8 @@ const FormatRegistration registered({
           "when not given."},
          {"each", "Literal[\"image\", \"caption\"]",
           "What a sample is: an \"image\", or a \"caption\" with its image and the field `caption` (str).",
-          "image"}},
+          "image"},
+         encoding_option()},
     .raises = {{"CorruptSample", "a line has another format. The message has file and line."},
                {"ValueError", "no image of the split has a caption."}},
     .example = "hr.read_captions(\"Flickr8k.token.txt\", split=\"Flickr_8k.trainImages.txt\")",

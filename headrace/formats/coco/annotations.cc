@@ -56,10 +56,20 @@ void CocoTable::add(const CocoAnnotation& annotation) {
   outlines.push_back(annotation.outline);
 }
 
+void CocoTable::fill_keypoints() {
+  keypoint_ends.resize(ids.size(), keypoints.size());
+  num_keypoints.resize(ids.size(), 0);
+}
+
 Status CocoTable::finish() {
   if (ids.size() >= std::numeric_limits<uint32_t>::max() ||
       image_ids.size() >= std::numeric_limits<uint32_t>::max())
     return {Code::exhausted, "expected fewer than 2^32 images and annotations"};
+  if ((has & has_keypoints) != 0) {
+    for (const uint64_t names : category_num_keypoints) most_keypoints = std::max(most_keypoints, names);
+    for (size_t i = 0; i < ids.size(); ++i)
+      most_keypoints = std::max<uint64_t>(most_keypoints, keypoints_of(i).size() / 3);
+  }
   std::vector<uint32_t> by_id(image_ids.size());
   for (size_t i = 0; i < by_id.size(); ++i) by_id[i] = static_cast<uint32_t>(i);
   const auto id_of = [&](uint32_t image) { return image_ids[image]; };
@@ -88,6 +98,22 @@ Status CocoTable::finish() {
   return {};
 }
 
+// Whether annotations have as many as the table has, in threes.
+bool CocoTable::has_fitting_keypoints() const {
+  const auto are_many = [](uint64_t names) { return names > kMostKeypoints; };
+  if (std::ranges::any_of(category_num_keypoints, are_many)) return false;
+  if ((has & has_keypoints) == 0) return keypoints.empty() && keypoint_ends.empty() && num_keypoints.empty();
+  if (keypoint_ends.size() != ids.size() || num_keypoints.size() != ids.size()) return false;
+  uint64_t before = 0;
+  for (const uint64_t end : keypoint_ends) {
+    if (end < before || end > keypoints.size() || (end - before) % 3 != 0 ||
+        end - before > 3 * kMostKeypoints)
+      return false;
+    before = end;
+  }
+  return before == keypoints.size();
+}
+
 std::string CocoTable::pack() const {
   std::string out;
   const auto put_texts = [&](const TextColumn& column) {
@@ -98,7 +124,10 @@ std::string CocoTable::pack() const {
   put_texts(file_names), put_texts(segment_files);
   put(ids, out), put(images, out), put(categories, out), put(boxes, out), put(areas, out), put(flags, out);
   put(outlines, out), put_texts(captions);
+  put(keypoints, out), put(keypoint_ends, out), put(num_keypoints, out);
   put(category_ids, out), put_texts(category_names);
+  put_texts(category_keypoints), put_texts(category_skeletons), put(category_num_keypoints, out);
+  put_texts(other_members);
   put(std::vector<uint8_t>{has}, out);
   return out;
 }
@@ -119,8 +148,11 @@ std::optional<CocoTable> CocoTable::unpack(std::string_view bytes) {
       take_texts(out.file_names) && take_texts(out.segment_files) && unpacker.take(out.ids) &&
       unpacker.take(out.images) && unpacker.take(out.categories) && unpacker.take(out.boxes) &&
       unpacker.take(out.areas) && unpacker.take(out.flags) && unpacker.take(out.outlines) &&
-      take_texts(out.captions) && unpacker.take(out.category_ids) && take_texts(out.category_names) &&
-      unpacker.take(has) && unpacker.is_at_end() && has.size() == 1;
+      take_texts(out.captions) && unpacker.take(out.keypoints) && unpacker.take(out.keypoint_ends) &&
+      unpacker.take(out.num_keypoints) && unpacker.take(out.category_ids) && take_texts(out.category_names) &&
+      take_texts(out.category_keypoints) && take_texts(out.category_skeletons) &&
+      unpacker.take(out.category_num_keypoints) && take_texts(out.other_members) && unpacker.take(has) &&
+      unpacker.is_at_end() && has.size() == 1;
   if (!is_taken) return std::nullopt;
   out.has = has[0];
   const auto none_or = [](size_t size, size_t wanted) { return size == 0 || size == wanted; };
@@ -131,7 +163,10 @@ std::optional<CocoTable> CocoTable::unpack(std::string_view bytes) {
       out.categories.size() == annotations && out.boxes.size() == annotations &&
       out.areas.size() == annotations && out.flags.size() == annotations &&
       out.outlines.size() == annotations && none_or(out.captions.size(), annotations) &&
-      out.category_names.size() == out.category_ids.size() && std::ranges::is_sorted(out.category_ids);
+      out.category_names.size() == out.category_ids.size() && std::ranges::is_sorted(out.category_ids) &&
+      out.category_keypoints.size() == out.category_ids.size() &&
+      out.category_skeletons.size() == out.category_ids.size() &&
+      out.category_num_keypoints.size() == out.category_ids.size() && out.has_fitting_keypoints();
   if (!fits || ((out.has & has_caption) != 0 && out.captions.size() != annotations) ||
       ((out.has & has_segments) != 0 && out.segment_files.size() != images))
     return std::nullopt;

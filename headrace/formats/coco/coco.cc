@@ -4,6 +4,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/formats/coco/samples.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/jsonl/json_line.h"
 #include "headrace/formats/records/record_files.h"
@@ -61,14 +62,39 @@ class CocoSource final : public Source {
     }
     if (!names.empty()) out.set(coco_->options.labels_are_ids ? "categories" : "classes", std::move(names));
     if (!ids.empty()) out.set("category_ids", std::move(ids));
+    set_keypoints(table.category_keypoints, "keypoints", out);
+    set_keypoints(table.category_skeletons, "skeleton", out);
     out.set("images", coco_->image_folder);
     out.set("annotations", table.ids.size());
-    if (table.annotations_without_image > 0)
+    if (table.annotations_without_image > 0) {
       out.set("annotations_without_image", table.annotations_without_image);
+      add_note(out, "annotations whose image_id is not that of an image in the file are left out: " +
+                        std::to_string(table.annotations_without_image));
+    }
+    if (const size_t others = table.other_members.size(); others > 0) {
+      std::string names;
+      for (size_t i = 0; i < others; ++i)
+        names += (i == 0 ? "" : ", ") + in_quotes(std::string(table.other_members[i]).substr(0, 100));
+      add_note(out, "members of annotations that are not read: " + names);
+    }
     return out;
   }
 
  private:
+  // A list if one category has it, else by category.
+  void set_keypoints(const TextColumn& of_categories, const char* key, Value& out) const {
+    if (!coco_->has(CocoTable::has_keypoints)) return;
+    Value by_name;
+    for (size_t i = 0; i < of_categories.size(); ++i) {
+      if (of_categories[i].empty()) continue;
+      if (auto value = Value::parse(of_categories[i]); value.ok())
+        by_name.set(coco_->table.category_names[i], *std::move(value));
+    }
+    if (!by_name.object()) return;
+    const bool is_one = by_name.object()->size() == 1;
+    out.set(key, is_one ? Value(by_name.object()->front().second) : std::move(by_name));
+  }
+
   std::shared_ptr<const Coco> coco_;
   Schema schema_;
   Value description_;
@@ -242,11 +268,15 @@ const FormatRegistration registered({
     .name = "coco",
     .doc = "COCO annotations (instances, stuff, captions or panoptic segments) and their images.",
     .fields = "`image` (encoded, bytes) and `image_id` (int64 scalar), and, if the file has them, `boxes` "
-              "float32 (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `captions`, "
+              "float32 (n, 4), `labels` int64 (n,), `area` float32 (n,) and `iscrowd` bool (n,); `keypoints` "
+              "float32 (n, k, 3), x, y and visibility, and `num_keypoints` int64 (n,); `captions`, "
               "`{\"values\": str, \"lengths\": int64 (n,)}`; for panoptic sets `segment_ids` int64 (n,) and "
               "`segments`, the PNG (bytes).",
-    .details = {"`metadata[\"classes\"]` has the class names. The JSON is parsed once, and the annotations "
-                "are kept in memory."},
+    .details =
+        {"`metadata[\"classes\"]` has the class names, `\"keypoints\"` and `\"skeleton\"` those of the "
+         "keypoints and the pairs that are joined, as in the file. An annotation without keypoints has "
+         "zeros, which is not labelled. The JSON is parsed once, and the annotations "
+         "are kept in memory."},
     .path = "The JSON file.",
     .options =
         {{"images", "str | None",

@@ -131,7 +131,8 @@ TEST(Coco, GivesImagesAndTheirObjects) {
             "iscrowd: bool (?)");
   EXPECT_EQ((*source)->metadata().dump(),
             R"({"classes":["cat","dog"],"category_ids":[3,90],"images":"coco/val","annotations":4,)"
-            R"("annotations_without_image":1})");
+            R"("annotations_without_image":1,)"
+            R"("notes":["annotations whose image_id is not that of an image in the file are left out: 1"]})");
   ASSERT_EQ((*source)->size(), 3u);
   EXPECT_EQ((*source)->where(1), "coco/val/b é.jpg, image 5 of coco/annotations/instances_val.json");
   const auto sample = *read_sample(**source, 1, store);

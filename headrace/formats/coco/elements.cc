@@ -10,6 +10,8 @@ namespace headrace {
 namespace {
 
 constexpr double kMostCoordinate = 1e9;
+constexpr size_t kMostOtherMembers = 16;
+constexpr size_t kMostAboutKeypoints = size_t{1} << 20;  // bytes of JSON about those of a category
 
 bool is_key(const JsonSpan& key, std::string_view name) {
   return key.has_escapes ? unescaped_json(key) == name : key.text == name;
@@ -37,6 +39,21 @@ bool is_box(const JsonSpan& value, std::array<double, 4>& out) {
   for (; reader.next_item(count == 0); ++count)
     if (count == 4 || !reader.value(item) || !is_number(item, out[count])) return false;
   return reader.ok() && count == 4;
+}
+
+// Numbers in threes.
+bool are_keypoints(const JsonSpan& value, std::vector<float>& out) {
+  out.clear();
+  if (value.type != JsonType::list || value.count % 3 != 0 || value.count > 3 * kMostKeypoints) return false;
+  JsonReader reader(value.text);
+  JsonSpan item;
+  double number = 0;
+  if (!reader.begin_list()) return false;
+  while (reader.next_item(out.empty())) {
+    if (!reader.value(item) || !is_number(item, number)) return false;
+    out.push_back(static_cast<float>(number));
+  }
+  return reader.ok() && out.size() == value.count;
 }
 
 bool is_nothing(const JsonSpan& value) {
@@ -144,6 +161,17 @@ bool CocoElements::read_annotation(JsonReader& reader, const char* begin, uint64
       has_ |= CocoTable::has_caption;
     } else if (is_key(key, "file_name")) {
       if (value.type == JsonType::text) segment_file_ = unescaped_json(value);
+    } else if (is_key(key, "keypoints")) {
+      if (is_nothing(value)) continue;
+      has_ |= CocoTable::has_keypoints;
+      if (are_keypoints(value, annotation_.keypoints)) continue;
+      annotation_.keypoints.clear();
+      annotation_.flags = static_cast<uint8_t>(annotation_.flags | kCocoBadKeypoints);
+    } else if (is_key(key, "num_keypoints")) {
+      if (!is_whole(value, annotation_.num_keypoints)) annotation_.num_keypoints = -1;
+    } else if (other_members_.size() < kMostOtherMembers && !is_key(key, "segments_info")) {
+      if (std::string name = unescaped_json(key); utf8_prefix(name) == name.size())
+        other_members_.insert(std::move(name));
     }
   }
   return reader.ok();
@@ -159,6 +187,10 @@ bool CocoElements::read_category(JsonReader& reader) {
       if (is_whole(value, category_.id)) lacks_ = nullptr;
     } else if (is_key(key, "name")) {
       if (value.type == JsonType::text) category_.name = unescaped_json(value);
+    } else if (value.type == JsonType::list && value.text.size() <= kMostAboutKeypoints) {
+      if (is_key(key, "skeleton")) category_.skeleton = value.text;
+      if (!is_key(key, "keypoints") || value.count > kMostKeypoints) continue;
+      category_.keypoints = value.text, category_.num_keypoints = value.count;
     }
   }
   return reader.ok();
@@ -200,6 +232,15 @@ Status CocoElements::keep_annotation() {
     while (table_.captions.size() < table_.ids.size()) table_.captions.add("");
     table_.captions.add(annotation_.caption);
   }
+  if ((table_.has & CocoTable::has_keypoints) != 0) {
+    table_.fill_keypoints();
+    const std::vector<float>& keypoints = annotation_.keypoints;
+    int64_t labelled = 0;
+    for (size_t i = 2; i < keypoints.size(); i += 3) labelled += keypoints[i] > 0;
+    table_.keypoints.insert(table_.keypoints.end(), keypoints.begin(), keypoints.end());
+    table_.keypoint_ends.push_back(table_.keypoints.size());
+    table_.num_keypoints.push_back(annotation_.num_keypoints < 0 ? labelled : annotation_.num_keypoints);
+  }
   table_.add(annotation_);
   return {};
 }
@@ -207,12 +248,16 @@ Status CocoElements::keep_annotation() {
 Status CocoElements::finish() {
   if ((table_.has & CocoTable::has_caption) != 0)
     while (table_.captions.size() < table_.ids.size()) table_.captions.add("");
+  if ((table_.has & CocoTable::has_keypoints) != 0) table_.fill_keypoints();
+  for (const std::string& name : other_members_) table_.other_members.add(name);
   std::ranges::stable_sort(categories_, {}, &Category::id);
   for (const Category& category : categories_) {
     if (!table_.category_ids.empty() && table_.category_ids.back() == category.id)
       return corrupt("expected each category once, got category " + std::to_string(category.id) + " twice");
     table_.category_ids.push_back(category.id);
     table_.category_names.add(category.name);
+    table_.category_keypoints.add(category.keypoints), table_.category_skeletons.add(category.skeleton);
+    table_.category_num_keypoints.push_back(category.num_keypoints);
   }
   if ((table_.has & CocoTable::has_segments) == 0) return {};
   for (const int64_t id : table_.image_ids) {

@@ -1,6 +1,7 @@
 // Images, annotations and categories of COCO's JSON: parsed one by one, and collected in a table. One caller.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ class CocoElements {
   struct Category {
     int64_t id = 0;
     std::string name;
+    std::string keypoints, skeleton;  // JSON
+    uint64_t num_keypoints = 0;
   };
 
   Status keep_image();
@@ -48,6 +51,7 @@ class CocoElements {
   Category category_;
   std::vector<Category> categories_;
   std::map<int64_t, std::string> segment_files_;  // by image
+  std::set<std::string> other_members_;           // of annotations
 };
 
 }  // namespace headrace

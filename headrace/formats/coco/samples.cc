@@ -11,6 +11,7 @@
 namespace headrace {
 namespace {
 
+constexpr uint64_t kMostKeypointBytes = uint64_t{256} << 20;  // of an image
 constexpr uint64_t kMostBetweenOutlines = 4096;  // unneeded bytes of the JSON that one read may include
 
 class CocoBlock final : public Block {
@@ -131,16 +132,40 @@ class OpenCocoImage final : public Opening<BlockPtr> {
                      std::string((flags & kCocoBadBox) != 0 ? "something else" : "none"));
     if (coco_->has_labels() && (flags & kCocoCategory) == 0)
       return corrupt("expected an integer category_id, got none");
+    if ((flags & kCocoBadKeypoints) != 0)
+      return corrupt("expected keypoints as numbers x, y, visibility of each, at most " +
+                     std::to_string(kMostKeypoints) + ", got something else");
+    if (coco_->has(CocoTable::has_keypoints)) HEADRACE_TRY(check_keypoints(member));
     if (coco_->has(CocoTable::has_segments) && (flags & kCocoMissing) != 0)
       return corrupt("expected an integer id, got none");
     return {};
   }
 
+  // As many as its category names, or none.
+  Status check_keypoints(uint32_t member) const {
+    const size_t count = table().keypoints_of(member).size() / 3;
+    const int64_t label = table().label_of(table().categories[member]);
+    const uint64_t named = label < 0 ? 0 : table().category_num_keypoints[static_cast<size_t>(label)];
+    if (count == 0 || named == 0 || count == named) return {};
+    return corrupt("expected " + std::to_string(named) + " keypoints, as its category names, got " +
+                   std::to_string(count));
+  }
+
+  // Where there are fewer than in other annotations, the rest is 0: not labelled.
+  void put_keypoints(uint32_t member, float* out) const {
+    const std::span<const float> keypoints = table().keypoints_of(member);
+    std::fill_n(std::ranges::copy(keypoints, out).out, 3 * table().most_keypoints - keypoints.size(), 0.0f);
+  }
+
   Status add_objects(std::vector<Tensor>& fields, size_t& held) const {
     const auto n = static_cast<int64_t>(members().size());
+    if (coco_->has(CocoTable::has_keypoints) &&
+        members().size() >
+            kMostKeypointBytes / (3 * sizeof(float) * std::max<uint64_t>(table().most_keypoints, 1)))
+      return Status(Code::exhausted, name() + ": its keypoints take more than 256 MiB");
     Columns columns;
     const Schema schema = coco_->schema();
-    size_t boxes = 0, labels = 0, areas = 0, crowds = 0, ids = 0, count = 0;
+    size_t boxes = 0, labels = 0, areas = 0, crowds = 0, keypoints = 0, labelled = 0, ids = 0, count = 0;
     const auto add = [&](const char* field, DType dtype, Shape shape, size_t& place) {
       if (schema.find(field) < 0) return false;
       columns.add(dtype, shape);
@@ -151,6 +176,9 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     const bool has_labels = add("labels", DType::i64, {n}, labels);
     const bool has_areas = add("area", DType::f32, {n}, areas);
     const bool has_crowds = add("iscrowd", DType::boolean, {n}, crowds);
+    const bool has_keypoints =
+        add("keypoints", DType::f32, {n, static_cast<int64_t>(table().most_keypoints), 3}, keypoints);
+    if (has_keypoints) add("num_keypoints", DType::i64, {n}, labelled);
     const bool has_ids = add("segment_ids", DType::i64, {n}, ids);
     columns.allocate();
     for (size_t i = 0; i < members().size(); ++i) {
@@ -161,6 +189,10 @@ class OpenCocoImage final : public Opening<BlockPtr> {
       if (has_labels) HEADRACE_TRY(put_label(member, columns.column<int64_t>(labels)[i]));
       if (has_areas) columns.column<float>(areas)[i] = table().areas[member];
       if (has_crowds) columns.column<bool>(crowds)[i] = (table().flags[member] & kCocoCrowd) != 0;
+      if (has_keypoints) {
+        put_keypoints(member, columns.column<float>(keypoints) + 3 * table().most_keypoints * i);
+        columns.column<int64_t>(labelled)[i] = table().num_keypoints[member];
+      }
       if (has_ids) columns.column<int64_t>(ids)[i] = table().ids[member];
     }
     columns.append_to(fields);
@@ -258,6 +290,10 @@ Schema Coco::schema() const {
   if (has_labels()) add("labels", DType::i64, {kAny});
   if (has(CocoTable::has_box)) add("area", DType::f32, {kAny});
   if (has(CocoTable::has_box | CocoTable::has_outline)) add("iscrowd", DType::boolean, {kAny});
+  if (has(CocoTable::has_keypoints)) {
+    add("keypoints", DType::f32, {kAny, static_cast<int64_t>(table.most_keypoints), 3});
+    add("num_keypoints", DType::i64, {kAny});
+  }
   if (has(CocoTable::has_segments)) {
     add("segment_ids", DType::i64, {kAny});
     add("segments", DType::bytes, {kAny});

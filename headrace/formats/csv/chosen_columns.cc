@@ -15,16 +15,19 @@ std::string list_of(const std::vector<std::string>& names) {
   return first_names(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-Result<std::vector<std::string>> names_in(const std::string& header, const CsvDialect& dialect) {
+Result<std::vector<std::string>> names_in(const std::string& header, const CsvOptions& options) {
   std::vector<CsvField> fields;
-  HEADRACE_TRY(split_row(header, dialect, fields).before("the header: "));
+  HEADRACE_TRY(split_row(header, options.dialect, fields).before("the header: "));
   std::vector<std::string> out;
   for (const CsvField& field : fields) {
-    std::string name = field.has_escapes ? unescaped(field, dialect.quote) : std::string(field.text);
-    if (utf8_prefix(name) < name.size())
-      return corrupt(begins_as_utf16(header)
-                         ? "expected text in UTF-8, got UTF-16; convert it with iconv -f UTF-16 -t UTF-8"
-                         : "expected a header in UTF-8, got something else");
+    std::string name = field.has_escapes ? unescaped(field, options.dialect.quote) : std::string(field.text);
+    if (options.encoding == Encoding::latin1) name = utf8_of_latin1(name);
+    if (options.names.empty() && utf8_prefix(name) < name.size())
+      return corrupt(
+          begins_as_utf16(header)
+              ? "expected text in UTF-8, got UTF-16; convert it with iconv -f UTF-16 -t UTF-8"
+              : "expected a header in UTF-8, got something else; encoding=\"latin-1\" converts it, "
+                "and names= replaces it");
     out.push_back(name.empty() ? "column_" + std::to_string(out.size()) : std::move(name));
   }
   return out;
@@ -50,7 +53,7 @@ Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::
     };
     std::vector<std::string> here;
     if (options.has_header && !contents[i].header.empty()) {
-      auto names = names_in(contents[i].header, options.dialect);
+      auto names = names_in(contents[i].header, options);
       if (!names.ok()) return of_file(names.status());
       here = *std::move(names);
     } else {
@@ -121,6 +124,12 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     if (value.is_null()) continue;
     column.fallback = value.text() ? *value.text() : value.dump();
     if (is_text(column.dtype)) {
+      if (std::string stored; options.encoding == Encoding::latin1) {
+        if (!utf8_to_latin1(*column.fallback, stored))
+          return invalid("defaults: expected characters of Latin-1 for column " + in_quotes(name) +
+                         ", because of encoding=\"latin-1\", got " + value.dump());
+        column.fallback = std::move(stored);
+      }
       column.fallback_value = text_tensor(*column.fallback, column.dtype);
       continue;
     }
@@ -131,6 +140,23 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     column.fallback_value = make_tensor({column.dtype, Shape(), number});
   }
   return out;
+}
+
+// For a header that is probably a sample: all names are numbers, but they do not count the columns.
+std::string header_hint(const CsvOptions& options, const std::vector<std::string>& names,
+                        const std::vector<CsvContents>& contents) {
+  const bool has_header =
+      options.has_header && options.names.empty() &&
+      std::ranges::any_of(contents, [](const CsvContents& one) { return !one.header.empty(); });
+  bool counts = true;
+  for (size_t i = 0; has_header && i < names.size(); ++i) {
+    std::byte number[kSlot];
+    if (!parse_number(names[i], DType::f64, number)) return {};
+    counts = counts && (names[i] == std::to_string(i) || names[i] == std::to_string(i + 1));
+  }
+  if (!has_header || counts) return {};
+  return "the names of the columns are numbers (" + list_of(names) +
+         "): header=False reads the first row as a sample";
 }
 
 // For data whose rows have one column: the delimiter= that would split its first row; "" where none would.
@@ -217,9 +243,10 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};
       continue;
     }
-    if (column.dtype == DType::str && utf8_prefix(text) < text.size())
+    if (column.dtype == DType::str && checks_utf8 && utf8_prefix(text) < text.size())
       return corrupt("column " + in_quotes(column.name) + ": expected UTF-8, got something else; dtypes={" +
-                     Value(column.name).dump() + ": \"bytes\"} reads any bytes");
+                     Value(column.name).dump() +
+                     ": \"bytes\"} reads any bytes; encoding=\"latin-1\" converts");
     if (takes_fallback || field.has_escapes)
       fields[i] = text_tensor(takes_fallback ? text : std::string_view(unescaped(field, dialect.quote)),
                               column.dtype);
@@ -238,6 +265,7 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
   HEADRACE_ASSIGN(const std::vector<std::string> names, names_of(options, files, contents));
   HEADRACE_ASSIGN(std::vector<CsvColumn> all, typed_columns(options, names, files, contents));
   CsvTable out{options.dialect, names.size(), {}};
+  out.checks_utf8 = options.encoding == Encoding::utf8;
   out.hint = delimiter_hint(options, names, contents);
   if (options.columns.empty())
     out.columns = std::move(all);
@@ -253,13 +281,15 @@ Result<CsvTable> csv_table(const CsvOptions& options, const std::vector<SourceFi
   out.said = first_notes(std::move(out.said));
   if (!out.hint.empty()) out.said.push_back("rows have one column: " + out.hint);
   HEADRACE_TRY(set_nulls(options.nulls, out));
+  if (std::string hint = header_hint(options, names, contents); !hint.empty())
+    out.said.push_back(std::move(hint));
   out.find_uses();
   return out;
 }
 
 CsvTable CsvTable::with_columns(std::span<const int> of_these) const {
   CsvTable out{dialect, width, {}};
-  out.hint = hint;
+  out.hint = hint, out.checks_utf8 = checks_utf8;
   for (const int column : of_these) out.columns.push_back(columns[static_cast<size_t>(column)]);
   out.find_uses();
   return out;

@@ -9,6 +9,7 @@
 #include "headrace/formats/csv/index.h"
 #include "headrace/formats/nulls.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 
@@ -18,6 +19,7 @@ struct CsvOptions {
   std::vector<std::string> names, columns;  // empty: those of the files; all
   Value dtypes, defaults;                   // objects by column, or null
   NullRules nulls;                          // for empty fields
+  Encoding encoding = Encoding::utf8;       // with another, strings are left as they are
 };
 
 struct CsvColumn {
@@ -40,6 +42,7 @@ struct CsvTable {
   void find_uses();        // sets `uses`
   std::string hint = {};   // for rows of one column: another delimiter would split them
   std::string nulls = {};  // how empty fields are read, for a fingerprint
+  bool checks_utf8 = true;
 
   Schema schema() const;
   bool has_masks() const { return std::ranges::any_of(columns, &CsvColumn::is_mask); }

@@ -46,6 +46,7 @@ Result<CsvOptions> options_of(const OpenRequest& request) {
   HEADRACE_ASSIGN(out.has_header, request.flag("header", true));
   HEADRACE_ASSIGN(out.names, request.strings("names"));
   HEADRACE_ASSIGN(out.columns, request.strings("columns"));
+  HEADRACE_ASSIGN(out.encoding, encoding_of(request));
   if (const Value* dtypes = request.options.find("dtypes")) out.dtypes = *dtypes;
   if (const Value* defaults = request.options.find("defaults")) out.defaults = *defaults;
   HEADRACE_ASSIGN(out.nulls, NullRules::of(request));
@@ -135,6 +136,7 @@ const FormatRegistration registered({
          {"delimiter", "str | None",
           "Delimiter between fields; a tab for .tsv files, else a comma, when not given."},
          {"quote", "str", "Quote character; \"\" for files without quotes.", "\""},
+         encoding_option(),
          compression_option("gzip and zstd are detected")},
     .raises = {{"CorruptSample",
                 "a row has too few or too many fields, or a field is not a number of its dtype. The message "
@@ -146,6 +148,7 @@ const FormatRegistration registered({
     .open = open,
     .takes_files = true,
 });
+const ChecksItsStrings registered_checks_of_csv("csv");
 
 }  // namespace
 }  // namespace headrace

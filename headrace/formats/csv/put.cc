@@ -42,13 +42,14 @@ class RowsToColumns {
         neighbours_(run),
         delimiters_(wanted(table.dialect.delimiter)),
         quotes_(wanted(table.dialect.quote)),
+        checks_utf8_(table.checks_utf8),
         made_(run.bytes()) {
     uses_.reserve(table.width);
     for (const uint32_t use : table.uses) {
       Use& here = uses_.emplace_back();
       if (use == CsvTable::kUnused) continue;
       const CsvColumn& column = table.columns[use];
-      has_str_ = has_str_ || column.dtype == DType::str;
+      has_str_ = has_str_ || (column.dtype == DType::str && checks_utf8_);
       here = {&column, parse_plain(column.dtype), to[use], size_of(column.dtype), is_text(column.dtype)};
     }
   }
@@ -157,7 +158,7 @@ class RowsToColumns {
 
   bool put_text(const Use& use, size_t n, std::string_view text, const BufferPtr& buffer) const {
     const DType dtype = use.column->dtype;
-    if (dtype == DType::str && !is_utf8_ && utf8_prefix(text) < text.size()) return false;
+    if (dtype == DType::str && checks_utf8_ && !is_utf8_ && utf8_prefix(text) < text.size()) return false;
     use.to.texts->set(n, buffer, std::as_bytes(std::span(text)));
     return true;
   }
@@ -167,7 +168,8 @@ class RowsToColumns {
   const char* const readable_;  // the end of the buffer
   Neighbours neighbours_;
   Marks delimiters_, quotes_;
-  bool has_str_ = false, is_utf8_ = false;  // some column is str; this row is UTF-8
+  const bool checks_utf8_;
+  bool has_str_ = false, is_utf8_ = false;  // some column is str and is checked; this row is UTF-8
   std::vector<Use> uses_;                   // by position; at least one
   MadeBytes made_;
 };

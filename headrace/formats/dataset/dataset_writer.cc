@@ -10,6 +10,7 @@
 
 #include "headrace/core/text/text.h"
 #include "headrace/formats/dataset/unfinished.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/io/file_system.h"
 
 namespace headrace {
@@ -172,7 +173,10 @@ class OpenShard {
 class DatasetWriterImpl final : public DatasetWriter {
  public:
   DatasetWriterImpl(WriterRequest request, ChosenWriter chosen, std::unique_ptr<UnfinishedDataset> target)
-      : request_(std::move(request)), chosen_(std::move(chosen)), target_(std::move(target)) {
+      : request_(std::move(request)),
+        strings_(request_.schema),
+        chosen_(std::move(chosen)),
+        target_(std::move(target)) {
     if (request_.threads == 0)
       request_.threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 2, kMostThreads);
     const auto& wanted = target_->wanted();
@@ -284,7 +288,10 @@ class DatasetWriterImpl final : public DatasetWriter {
         return invalid("write: field " + in_quotes(schema.names[i]) + ": expected " + schema.specs[i].text() +
                        ", got " + fields[i].view().spec().text());
     }
-    return {};
+    // Nothing that other readers would refuse is written, whatever the format.
+    Status status = strings_.check(fields);
+    return status.ok() ? status
+                       : std::move(status).before("write: sample " + std::to_string(position_) + ": ");
   }
 
   std::string shard_name() const {
@@ -349,6 +356,7 @@ class DatasetWriterImpl final : public DatasetWriter {
   }
 
   WriterRequest request_;
+  const StringFields strings_;
   const ChosenWriter chosen_;
   std::string stem_;
   Traffic traffic_;

@@ -6,6 +6,7 @@
 #include "headrace/formats/hdf5/table.h"
 #include "headrace/formats/meaning/attributes.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -141,7 +142,8 @@ const FormatRegistration registered({
           "Only these datasets, in this order, relative to the group; members of compounds as "
           "\"dataset/member\". All of the group when not given."},
          raw_option_info("a file of netCDF-4"),
-         align_labels_option()},
+         align_labels_option(),
+         encoding_option()},
     .raises =
         {{"NotImplementedError",
           "a chosen dataset has an unsupported type or filter, or is in another file."},

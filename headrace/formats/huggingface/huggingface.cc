@@ -8,6 +8,7 @@
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/nulls.h"
 #include "headrace/formats/prepared/selected_rows.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/io/sorted_names.h"
 
 namespace headrace {
@@ -282,7 +283,8 @@ const FormatRegistration registered({
                  "Only these columns, in this order; the name of a struct selects its members. All supported "
                  "columns when not given; `metadata[\"left_out_columns\"]` lists the others, such as lists "
                  "of structs or of lists."},
-                nulls_option()},
+                nulls_option(),
+                encoding_option()},
     .raises =
         {{"ValueError", "there are several splits to choose from, or none with that name."},
          {"NotImplementedError",

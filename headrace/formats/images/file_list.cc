@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -149,7 +150,8 @@ const FormatRegistration registered_file_list({
                  "index is ignored, and labels are taken from the folders of the paths.",
                  "auto"},
                 {"extension", "str", "Extension of the files that are listed without one.", ".JPEG"},
-                key_option()},
+                key_option(),
+                encoding_option()},
     .raises = {{"CorruptSample",
                 "some lines have a label and others have none, or a label exceeds 64 bits. The message has "
                 "the line."}},

@@ -4,6 +4,7 @@
 
 #include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -200,7 +201,8 @@ const FormatRegistration folder_format({
     .path = "The folder that contains the class folders.",
     .options = {{"classes", "Sequence[str] | None",
                  "Names of class folders in the order of their labels; all, sorted, when not given."},
-                key_option()},
+                key_option(),
+                encoding_option()},
     .example = "hr.read_image_folder(\"imagenet/train\")",
     .recognise = recognise_folder,
     .open = open_folder,
@@ -212,7 +214,7 @@ const FormatRegistration flat_format({
     .fields = "`image` (encoded, bytes).",
     .details = {"Files without an image extension are left out; `metadata[\"left_out\"]` counts them."},
     .path = "The folder.",
-    .options = {key_option()},
+    .options = {key_option(), encoding_option()},
     .example = "hr.read_images(\"photos\")",
     .recognise = recognise_flat,
     .open = open_flat,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <pugixml.hpp>
 
+#include "headrace/codecs/codec.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/io/sorted_names.h"
@@ -158,6 +159,7 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
       out.pairs.push_back({i, found});
     else
       ++out.unpaired;
+    if (equals == 0) out.lone.push_back(i);
   }
   return out;
 }
@@ -177,17 +179,41 @@ std::optional<VocMasks> masks_of_voc(const Names& names, std::string_view image)
   return out;
 }
 
-Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text) {
-  std::set<std::string, std::less<>> out;
+std::string_view voc_folder(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view folder = path.substr(0, slash);
+  return folder.substr(folder.rfind('/') + 1);
+}
+
+Result<ImageSet> ImageSet::parse(std::string_view text) {
+  ImageSet out;
   while (!text.empty()) {
     const size_t end = std::min(text.find_first_of("\r\n"), text.size());
     const std::string_view line = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));
     if (name.find('\0') != std::string_view::npos) return corrupt("expected names, got a NUL byte");
-    if (!name.empty() && trim(line.substr(name.size())) != "-1") out.emplace(name);
+    if (name.empty() || trim(line.substr(name.size())) == "-1") continue;
+    const size_t slash = name.rfind('/');
+    const std::string folder(slash == std::string_view::npos ? std::string_view() : name.substr(0, slash));
+    const std::string_view base = name.substr(slash + 1);
+    const std::string stem(has_image_ending(base) ? voc_stem(base) : base);
+    const auto [first, last] = out.folders_.equal_range(stem);
+    if (std::none_of(first, last, [&](const auto& one) { return one.second == folder; }))
+      out.folders_.emplace(stem, folder);
   }
   return out;
+}
+
+bool ImageSet::has(std::string_view image) const {
+  const auto [first, last] = folders_.equal_range(voc_stem(image));
+  return std::any_of(first, last, [&](const auto& one) {
+    const std::string& folder = one.second;
+    if (folder.empty()) return true;
+    const std::string_view path = image.substr(0, std::min(image.rfind('/'), image.size()));
+    return path == folder || (path.ends_with(folder) && path[path.size() - folder.size() - 1] == '/');
+  });
 }
 
 }  // namespace headrace

@@ -2,8 +2,8 @@
 // thread.
 #pragma once
 #include <array>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +33,7 @@ struct VocPair {
 // the root.
 struct VocPairs {
   std::vector<VocPair> pairs;       // in the order of images
+  std::vector<size_t> lone;         // images without XML
   size_t images = 0, unpaired = 0;  // number of images, and of those without XML or with several
   size_t masks = 0;                 // images in folders such as SegmentationClass, not counted among images
   size_t xmls = 0;
@@ -45,9 +46,18 @@ struct VocMasks {
 };
 std::optional<VocMasks> masks_of_voc(const Names& names, std::string_view image);
 
-// ImageSets: the first word of each line, a name without ending; lines that end in -1 ("not in this set") are
-// left out.
-Result<std::set<std::string, std::less<>>> parse_image_set(std::string_view text);
-std::string_view voc_stem(std::string_view path);  // the name without folder and ending
+// ImageSets: the first word of each line; lines that end in -1 ("not in this set") are left out. Names may
+// have folders ("n01440764/n01440764_10026", as ILSVRC has them) and an image's ending.
+class ImageSet {
+ public:
+  static Result<ImageSet> parse(std::string_view text);
+  bool has(std::string_view image) const;  // a path
+  size_t size() const { return folders_.size(); }
+
+ private:
+  std::multimap<std::string, std::string, std::less<>> folders_;  // by name without ending; "" for any
+};
+std::string_view voc_stem(std::string_view path);    // the name without folder and ending
+std::string_view voc_folder(std::string_view path);  // the name of its folder; "" if there is none
 
 }  // namespace headrace

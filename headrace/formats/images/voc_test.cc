@@ -12,6 +12,7 @@
 namespace headrace {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -140,7 +141,9 @@ TEST(VocXml, GivesImageBoxesAndLabelsFromTwoFiles) {
   const auto source = open_source(store, "d");
   ASSERT_TRUE(source.ok()) << voc_failure(source);
   EXPECT_EQ((*source)->schema().text(), "image: bytes, boxes: float32 (?, 4), labels: int64 (?)");
-  EXPECT_EQ((*source)->metadata().dump(), R"({"classes":["cat","dog"],"images_without_annotation":1})");
+  EXPECT_THAT((*source)->metadata().dump(),
+              AllOf(HasSubstr(R"({"classes":["cat","dog"],"images_without_annotation":1,)"),
+                    HasSubstr("images without an XML file of the same name are left out: 1; missing=")));
   const auto first = *read_sample(**source, 0, store);
   EXPECT_EQ(first[1].shape, (Shape{2, 4}));
   EXPECT_EQ(first[1].view().as<float>()[4], 4);
@@ -164,8 +167,8 @@ TEST(VocXml, ARootOfVocIsItsJpegImages) {
   store.add("voc/Annotations/1.xml", annotation(object("dog", "1 2 3 4")));
   const auto source = open_source(store, "voc");
   ASSERT_TRUE(source.ok()) << voc_failure(source);
-  EXPECT_EQ((*source)->metadata().dump(),
-            R"({"classes":["dog"],"images_without_annotation":3,"masks_left_out":3})");
+  EXPECT_THAT((*source)->metadata().dump(),
+              HasSubstr(R"({"classes":["dog"],"images_without_annotation":3,"masks_left_out":3,)"));
   EXPECT_EQ((*source)->where(0), "voc/JPEGImages/1.jpg");
 }
 

@@ -2,9 +2,11 @@
 #include <cstring>
 #include <set>
 
+#include "headrace/codecs/image.h"
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/images/voc.h"
 
@@ -13,20 +15,36 @@ namespace {
 
 constexpr size_t kScanned = 64;  // XML files requested at once while classes are collected
 
+// What an image without XML is.
+enum class WithoutXml {
+  dropped,  // left out
+  empty,    // a sample without boxes
+  whole,    // one box, the whole image; its class is the folder's
+};
+
 struct VocFiles {
   std::string image_root, xml_root;
-  Names images, xmls;                // one of each per sample, relative to their roots
+  Names images, xmls;                // one of each per sample, relative to their roots; "": no XML
   Names class_masks, object_masks;   // the same, if masks are requested
   std::vector<std::string> classes;  // sorted, or as the user gave them
   int64_t first = 1;
   bool difficult = false, truncated = false, pose = false, has_masks = false;
-  std::string split_path;  // the list of images; empty if all are read
+  WithoutXml without_xml = WithoutXml::dropped;
+  bool is_drop_given = false;
+  bool folder_label = false;
+  std::set<std::string, std::less<>> folders;  // of all images, if `folder_label`
+  std::string split_path;                      // the list of images; empty if all are read
   size_t unpaired = 0, masks = 0, without_masks = 0;
   size_t missing = 0;  // names in the split without image or XML
   std::vector<Listing::Problem> problems;
 
   std::string image(uint64_t i) const { return join_path(image_root, images[i]); }
   std::string xml(uint64_t i) const { return join_path(xml_root, xmls[i]); }
+  bool has_xml(uint64_t i) const { return !xmls[i].empty(); }
+  int64_t label_of(std::string_view name) const {  // -1 if it is none of the classes
+    const auto place = std::ranges::find(classes, name);
+    return place == classes.end() ? -1 : place - classes.begin();
+  }
   uint64_t files_each() const { return has_masks ? 4 : 2; }
   std::string file(uint64_t ordinal) const {
     const uint64_t i = ordinal / files_each();
@@ -65,10 +83,8 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   const MutableBufferPtr buffer = HeapBuffer::make(truncated_at + n);
   std::byte* out = buffer->mutable_data();
   for (size_t i = 0; i < n; ++i) {
-    const auto place = std::find(files.classes.begin(), files.classes.end(), objects[i].name);
-    if (place == files.classes.end())
-      return corrupt("class '" + objects[i].name + "' is not one of the known classes");
-    const int64_t label = place - files.classes.begin();
+    const int64_t label = files.label_of(objects[i].name);
+    if (label < 0) return corrupt("class '" + objects[i].name + "' is not one of the known classes");
     std::memcpy(out + i * 4 * sizeof(float), objects[i].box.data(), 4 * sizeof(float));
     std::memcpy(out + labels_at + i * sizeof label, &label, sizeof label);
     out[difficult_at + i] = static_cast<std::byte>(objects[i].difficult);
@@ -101,11 +117,13 @@ class OpenSample final : public Opening<BlockPtr> {
     if (bytes.empty()) {
       std::vector<Extent> extents;
       const uint64_t each = files_->files_each();
-      for (uint64_t i = 0; i < each; ++i) extents.push_back({each * index_ + i, 0, kToEnd});
+      for (uint64_t i = 0; i < each; ++i)
+        if (i != 1 || files_->has_xml(index_)) extents.push_back({each * index_ + i, 0, kToEnd});
       return Step<BlockPtr>(std::move(extents));
     }
-    const std::string at = "'" + files_->xml(index_) + "': ";
-    auto objects = parse_voc(text_of(bytes[1]), files_->first);
+    const bool has_xml = files_->has_xml(index_);
+    const std::string at = has_xml ? "'" + files_->xml(index_) + "': " : "";
+    auto objects = has_xml ? parse_voc(text_of(bytes[1]), files_->first) : objects_without_xml(bytes[0]);
     if (!objects.ok()) return objects.status().before(at);
     auto tensors = annotation_tensors(*objects, *files_);
     if (!tensors.ok()) return tensors.status().before(at);
@@ -113,11 +131,24 @@ class OpenSample final : public Opening<BlockPtr> {
       return Tensor{file, 0, DType::bytes, {static_cast<int64_t>(file->size())}, nullptr};
     };
     tensors->insert(tensors->begin(), whole(bytes[0]));
-    for (size_t i = 2; i < bytes.size(); ++i) tensors->push_back(whole(bytes[i]));
+    for (size_t i = has_xml ? 2 : 1; i < bytes.size(); ++i) tensors->push_back(whole(bytes[i]));
+    if (files_->folder_label)
+      tensors->push_back(scalar(files_->label_of(voc_folder(files_->images[index_]))));
     return Step<BlockPtr>(std::make_shared<VocBlock>(*std::move(tensors)));
   }
 
  private:
+  Result<std::vector<VocObject>> objects_without_xml(const BufferPtr& image) const {
+    std::vector<VocObject> out;
+    if (files_->without_xml != WithoutXml::whole) return out;
+    HEADRACE_ASSIGN(const ImageHeader header, read_image_header(image->bytes()));
+    VocObject object;
+    object.name = voc_folder(files_->images[index_]);
+    object.box = {0, 0, static_cast<float>(header.width), static_cast<float>(header.height)};
+    out.push_back(std::move(object));
+    return out;
+  }
+
   uint64_t index_;
   std::shared_ptr<const VocFiles> files_;
 };
@@ -141,6 +172,7 @@ class VocSource final : public Source {
       add("class_mask", {DType::bytes, {kAny}});
       add("object_mask", {DType::bytes, {kAny}});
     }
+    if (files_->folder_label) add("label", {DType::i64, {}});
     schema_ = schema_of(std::move(names), std::move(specs));
   }
 
@@ -159,6 +191,7 @@ class VocSource final : public Source {
     std::string text = "voc " + std::to_string(size()) + ' ' + std::to_string(files_->first) + ' ' +
                        hash_text(files_->images.text()) + hash_text(files_->xmls.text());
     if (schema_.size() > 3) text += ' ' + schema_.stable_text();
+    if (files_->without_xml == WithoutXml::whole) text += " whole";
     for (const std::string& name : files_->classes) text += '\0' + name;
     return hash_text(text);
   }
@@ -173,6 +206,17 @@ class VocSource final : public Source {
     if (files_->without_masks > 0)
       out.set("images_without_masks", static_cast<uint64_t>(files_->without_masks));
     if (!files_->problems.empty()) out.set("problems", problems_value(files_->problems));
+    const bool has_split = !files_->split_path.empty();
+    const size_t dropped = has_split ? files_->missing : files_->unpaired;
+    if (dropped > 0 && files_->without_xml == WithoutXml::dropped && !files_->is_drop_given)
+      add_note(out,
+               std::string(has_split ? "names of the split without an image that has an XML file"
+                                     : "images without an XML file of the same name") +
+                   " are left out: " + std::to_string(dropped) +
+                   "; missing=\"empty\" reads images without boxes, \"whole\" with one box of their folder's "
+                   "class, \"drop\" silences this note");
+    else if (has_split && dropped > 0)
+      add_note(out, "names of the split without an image are left out: " + std::to_string(dropped));
     return out;
   }
 
@@ -210,22 +254,45 @@ class OpenVoc final : public Opening<SourcePtr> {
         for (const VocObject& object : *objects) found_.insert(object.name);
     const uint64_t size = files_->classes.empty() ? all_.size() : 0;
     std::vector<Extent> extents;
-    for (; next_ < size && extents.size() < kScanned; ++next_) extents.push_back({1 + next_, 0, kToEnd});
+    for (; next_ < size && extents.size() < kScanned; ++next_)
+      if (!all_[next_].empty()) extents.push_back({1 + next_, 0, kToEnd});
     if (!extents.empty()) return Step<SourcePtr>(std::move(extents));
-    if (files_->classes.empty()) files_->classes.assign(found_.begin(), found_.end());
+    if (files_->classes.empty()) {
+      found_.insert(files_->folders.begin(), files_->folders.end());
+      files_->classes.assign(found_.begin(), found_.end());
+    }
+    HEADRACE_TRY(check_folders());
     return Step<SourcePtr>(std::make_shared<VocSource>(files_, description_));
   }
 
  private:
+  // Folders that give a label are classes.
+  Status check_folders() const {
+    const VocFiles& files = *files_;
+    const std::set<std::string_view> classes(files.classes.begin(), files.classes.end());
+    for (size_t i = 0; i < files.images.size(); ++i) {
+      const bool is_label =
+          files.folder_label || (files.without_xml == WithoutXml::whole && !files.has_xml(i));
+      const std::string_view folder = voc_folder(files.images[i]);
+      if (!is_label || classes.contains(folder)) continue;
+      return invalid(std::string(files.folder_label ? "folder_label=True" : "missing=\"whole\"") +
+                     ": expected images in folders that are called as classes, got " +
+                     in_quotes(files.image(i)) + ", whose folder " + in_quotes(folder) + " is none of the " +
+                     std::to_string(classes.size()) +
+                     " classes of the XML files; name all classes in classes=" +
+                     (files.folder_label ? "" : ", or set missing=\"empty\""));
+    }
+    return {};
+  }
+
   Status take_split(std::string_view text) {
-    HEADRACE_ASSIGN(auto wanted, parse_image_set(text));
+    HEADRACE_ASSIGN(const ImageSet wanted, ImageSet::parse(text));
     const size_t size = wanted.size();
     VocFiles& files = *files_;
     const VocFiles all = files;
     files.images = {}, files.xmls = {}, files.class_masks = {}, files.object_masks = {};
     for (size_t i = 0; i < all.images.size(); ++i) {
-      const auto found = wanted.find(voc_stem(all.images[i]));
-      if (found == wanted.end()) continue;
+      if (!wanted.has(all.images[i])) continue;
       files.images.add(all.images[i]), files.xmls.add(all.xmls[i]);
       if (!files.has_masks) continue;
       files.class_masks.add(all.class_masks[i]), files.object_masks.add(all.object_masks[i]);
@@ -291,7 +358,8 @@ std::set<std::string, std::less<>> split_lists(const Listing& listing) {
   std::set<std::string, std::less<>> out;
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view list = in_image_sets(listing.files[i]);
-    if (list.empty() || voc_stem(list).find('_') != std::string_view::npos) continue;
+    const bool is_of_class = voc_stem(list).find('_') != std::string_view::npos && voc_folder(list) == "Main";
+    if (list.empty() || is_of_class) continue;
     const size_t begin = list.find('/') + 1;
     out.emplace(list.substr(begin, list.size() - begin - std::string_view(".txt").size()));
   }
@@ -299,8 +367,9 @@ std::set<std::string, std::less<>> split_lists(const Listing& listing) {
 }
 
 // "train" is ImageSets/Main/train.txt, or that of Segmentation if masks are requested; "Layout/train" is
-// ImageSets/Layout/train.txt.
+// ImageSets/Layout/train.txt; a name that ends in .txt is a path below the folder, or an absolute one.
 Result<std::string> path_of_split(const Probe& root, const std::string& split, bool has_masks) {
+  if (split.ends_with(".txt")) return split.starts_with('/') ? split : join_path(root.path, split);
   const std::string folder = split.find('/') != std::string::npos ? ""
                              : has_masks                          ? "Segmentation/"
                                                                   : "Main/";
@@ -348,8 +417,14 @@ Status check_one_split(const OpenRequest& request, bool has_masks) {
 
 // Stores the pairs, and their masks if these are requested.
 void take_pairs(const VocPairs& found, const Listing& images, const Listing& xmls, VocFiles& out) {
-  for (const VocPair& pair : found.pairs) {
+  constexpr size_t kNoXml = ~size_t{0};
+  std::vector<VocPair> all = found.pairs;
+  if (out.without_xml != WithoutXml::dropped)
+    for (const size_t image : found.lone) all.push_back({image, kNoXml});
+  std::ranges::sort(all, {}, &VocPair::image);
+  for (const VocPair& pair : all) {
     const std::string_view image = images.files[pair.image];
+    if (out.folder_label) out.folders.emplace(voc_folder(image));
     if (out.has_masks) {
       const auto masks = masks_of_voc(images.files, image);
       if (!masks) {
@@ -358,7 +433,7 @@ void take_pairs(const VocPairs& found, const Listing& images, const Listing& xml
       }
       out.class_masks.add(masks->of_classes), out.object_masks.add(masks->of_objects);
     }
-    out.images.add(image), out.xmls.add(xmls.files[pair.xml]);
+    out.images.add(image), out.xmls.add(pair.xml == kNoXml ? std::string_view() : xmls.files[pair.xml]);
   }
   out.images.shrink(), out.xmls.shrink();
   out.unpaired = found.unpaired, out.masks = found.masks;
@@ -378,6 +453,13 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   HEADRACE_ASSIGN(files->truncated, request.flag("truncated", false));
   HEADRACE_ASSIGN(files->pose, request.flag("pose", false));
   HEADRACE_ASSIGN(files->has_masks, request.flag("masks", false));
+  HEADRACE_ASSIGN(files->folder_label, request.flag("folder_label", false));
+  HEADRACE_ASSIGN(const std::string missing, request.text("missing"));
+  files->is_drop_given = missing == "drop";
+  if (missing == "empty") files->without_xml = WithoutXml::empty;
+  if (missing == "whole") files->without_xml = WithoutXml::whole;
+  if (!missing.empty() && !files->is_drop_given && files->without_xml == WithoutXml::dropped)
+    return invalid("missing must be \"drop\", \"empty\" or \"whole\", got " + in_quotes(missing));
   HEADRACE_ASSIGN(std::string split, request.text("split"));
   if (request.recognised && split.empty() && request.path().listing)
     HEADRACE_TRY(check_one_split(request, files->has_masks));
@@ -401,34 +483,42 @@ const FormatRegistration registered_voc_xml({
     .name = "voc_xml",
     .doc = "Images with PASCAL VOC or ImageNet boxes, one XML file per image.",
     .fields = "`image` (encoded, bytes), `boxes`, float32 (n, 4), and `labels`, int64 (n,).",
-    .details = {"Boxes are x_min, y_min, x_max, y_max in pixels from 0, with the maxima excluded; "
-                "`metadata[\"classes\"]` has the class names. Images without an XML file are left out and "
-                "counted in `metadata`."},
+    .details =
+        {"Boxes are x_min, y_min, x_max, y_max in pixels from 0, with the maxima excluded; "
+         "`metadata[\"classes\"]` has the class names. Images without an XML file are left out, with a "
+         "warning, unless `missing` is given."},
     .path = "The folder that contains the images and the XML files.",
-    .options = {{"images", "str | None",
-                 "Folder of the images below the path; the path itself when not given."},
-                {"annotations", "str | None",
-                 "Folder of the XML files below the path; the path itself when not given."},
-                {"classes", "Sequence[str] | None",
-                 "Class names in the order of their labels; all, sorted, when not given, which reads every "
-                 "XML file once."},
-                {"first", "int", "Coordinate of the first pixel in the files: 1 as in VOC, or 0.", 1},
-                {"difficult", "bool", "Add the field `difficult`, bool (n,).", false},
-                {"truncated", "bool", "Add the field `truncated`, bool (n,).", false},
-                {"pose", "bool",
-                 "Add the field `pose`, `{\"values\": str, \"lengths\": int64 (n,)}`: the concatenated "
-                 "strings, and their lengths in bytes.",
-                 false},
-                {"split", "str | None",
-                 "\"train\" for the images in ImageSets/Main/train.txt, or with masks in "
-                 "ImageSets/Segmentation/train.txt; \"Layout/train\" for another list. Lines that end in -1 "
-                 "are ignored. \"all\", or not given, for all images; `hr.read` without a "
-                 "format refuses data with several lists unless it is given."},
-                {"masks", "bool",
-                 "Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and "
-                 "SegmentationObject (bytes), for `ops.decode_image(s.class_mask, color=\"index\")`. Images "
-                 "without masks are left out and counted.",
-                 false}},
+    .options =
+        {{"images", "str | None", "Folder of the images below the path; the path itself when not given."},
+         {"annotations", "str | None",
+          "Folder of the XML files below the path; the path itself when not given."},
+         {"classes", "Sequence[str] | None",
+          "Class names in the order of their labels; all, sorted, when not given, which reads every "
+          "XML file once."},
+         {"first", "int", "Coordinate of the first pixel in the files: 1 as in VOC, or 0.", 1},
+         {"difficult", "bool", "Add the field `difficult`, bool (n,).", false},
+         {"truncated", "bool", "Add the field `truncated`, bool (n,).", false},
+         {"pose", "bool",
+          "Add the field `pose`, `{\"values\": str, \"lengths\": int64 (n,)}`: the concatenated "
+          "strings, and their lengths in bytes.",
+          false},
+         {"split", "str | None",
+          "\"train\" for the images in ImageSets/Main/train.txt, or with masks in "
+          "ImageSets/Segmentation/train.txt; \"Layout/train\" or \"CLS-LOC/train_loc\" for another list "
+          "below ImageSets, or the path of any list below the folder, which ends in .txt. Lines are the "
+          "name of an image, also with its folder, and ignored if they end in -1. All images when not "
+          "given."},
+         {"missing", "Literal[\"drop\", \"empty\", \"whole\"] | None",
+          "What images without an XML file are: \"drop\" leaves them out, \"empty\" gives samples without "
+          "boxes, \"whole\" one box, the whole image, of the class that its folder is named after, as in "
+          "ILSVRC. They are left out with a warning when not given."},
+         {"folder_label", "bool",
+          "Add the field `label` (int64 scalar), the class that the image's folder is named after.", false},
+         {"masks", "bool",
+          "Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and "
+          "SegmentationObject (bytes), for `ops.decode_image(s.class_mask, color=\"index\")`. Images "
+          "without masks are left out and counted.",
+          false}},
     .example =
         "hr.read_voc_xml(\"VOC2012\", images=\"JPEGImages\", annotations=\"Annotations\", split=\"train\")",
     .recognise = recognise_voc,

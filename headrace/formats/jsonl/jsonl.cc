@@ -3,6 +3,7 @@
 #include "headrace/formats/jsonl/chosen_fields.h"
 #include "headrace/formats/records/table_format.h"
 #include "headrace/formats/shard_names.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -114,6 +115,7 @@ const FormatRegistration registered({
     .open = open,
     .takes_files = true,
 });
+const ChecksItsStrings registered_checks_of_jsonl("jsonl");
 
 }  // namespace
 }  // namespace headrace

@@ -5,6 +5,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/arrow/table.h"
 #include "headrace/formats/litdata/chunk.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -185,6 +186,7 @@ const FormatRegistration registered({
         "one per leaf of a sample; dicts, tuples and lists keep their nesting. `jpeg` and `file` leaves are "
         "bytes, `pil` uint8 (h, w, c), tensors and arrays have the dtype and rank of the first sample.",
     .path = "The folder, or its `index.json`.",
+    .options = {encoding_option()},
     .raises = {{"CorruptSample",
                 "the index, or the offsets or sizes of a sample, do not match their file. The message has "
                 "file, record and byte."},

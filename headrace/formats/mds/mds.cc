@@ -8,6 +8,7 @@
 #include "headrace/formats/records/framed_files.h"
 #include "headrace/formats/records/offset_table.h"
 #include "headrace/formats/split_names.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -266,7 +267,8 @@ const FormatRegistration registered({
                  "when not given."},
                 {"verify", "bool",
                  "Compare each shard with its hash (xxh32, xxh64, xxh128, xxh3_64) when it is first opened.",
-                 false}},
+                 false},
+                encoding_option()},
     .raises = {{"CorruptSample",
                 "the index, or the offsets or sizes of a sample, do not match their file. The message has "
                 "file, record and byte."},

@@ -10,6 +10,7 @@
 #include "headrace/formats/opening/other_files.h"
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/wanted.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -43,6 +44,7 @@ void take_files_beside(const FormatInfo& info, Store& store, OpenRequest& reques
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
                           const IndexingOptions& indexing) {
   HEADRACE_TRY(check_options(info, request.options));
+  HEADRACE_TRY(encoding_of(request).status());
   const std::string& path = request.path().path;
   if (info.places) {
     HEADRACE_ASSIGN(const std::vector<std::string> places, info.places(path, request.options));
@@ -66,7 +68,9 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
     // The files are read by position, so all of them are needed.
     IndexingOptions all = indexing;
     all.wants_all = true;
-    HEADRACE_ASSIGN(SourcePtr source, open_source(store, data.paths, data.format, data.options, all));
+    Wanted inner{{data.paths, true}, data.format, data.options};
+    inner.is_inner = true;
+    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, inner, all));
     return data.finish(std::move(source));
   }
   if (!opening.records) return drive(*opening.steps, opening.files, store);
@@ -107,6 +111,15 @@ Status named(Status status, const FormatInfo& info, const PathArgument& given) {
   return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
 }
 
+// Every source passes here: the strings of all formats are checked in one place.
+Result<SourcePtr> with_checked_strings(SourcePtr source, const FormatInfo& info, const Value& options) {
+  HEADRACE_ASSIGN(const Encoding encoding, encoding_of(GivenOptions{options}));
+  if (encoding == Encoding::utf8 && checks_its_strings(info.name)) return source;
+  return with_utf8_strings(
+      std::move(source), encoding,
+      has_option(info, "encoding") ? "; encoding=\"bytes\" reads any bytes; encoding=\"latin-1\" converts" : "");
+}
+
 }  // namespace
 
 bool has_option(const FormatInfo& info, std::string_view name) {
@@ -133,7 +146,7 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   if (!wanted.is_described) take_files_beside(*info, store, request);
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
-  return source;
+  return wanted.is_inner ? *std::move(source) : with_checked_strings(*std::move(source), *info, wanted.options);
 }
 
 std::string no_format(std::string_view wrong) {
@@ -172,10 +185,10 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
       paths.push_back(*one.text());
     }
     if (paths.empty()) return invalid("plan: 'path' must be a list of at least one path");
-    return open_wanted(store, {{paths, true}, format, options, true}, indexing);
+    return open_wanted(store, {{paths, true}, format, options, false, true}, indexing);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
-  return open_wanted(store, {{{path}, false}, format, options, true}, indexing);
+  return open_wanted(store, {{{path}, false}, format, options, false, true}, indexing);
 }
 
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

@@ -75,7 +75,7 @@ TEST(OpenSource, ErrorsNameTheFileTheFormatAndTheOption) {
   options.set("rot", "x");
   EXPECT_EQ(failure(open_source(store, "list.txt", "file_list", options)),
             "file_list: 'list.txt': has no option 'rot', did you mean 'root'? (it has root, numbers, "
-            "extension, key)");
+            "extension, key, encoding)");
   Value wrong;
   wrong.set("root", 3);
   EXPECT_THAT(failure(open_source(store, "list.txt", "images", wrong)),

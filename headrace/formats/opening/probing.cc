@@ -181,7 +181,7 @@ Result<Probe> probe_files(Store& store, std::string path, const std::vector<std:
   return out;
 }
 
-Result<Probe> probe(Store& store, const PathArgument& given) {
+Result<Probe> probe(Store& store, const PathArgument& given, uint64_t& twice) {
   std::vector<std::string> names;
   std::set<std::string> seen;
   for (const std::string& path : given.paths) {
@@ -189,7 +189,10 @@ Result<Probe> probe(Store& store, const PathArgument& given) {
     for (const std::string& name : some) {
       HEADRACE_ASSIGN(const auto listed, listed_shards(store, name));
       for (const std::string& one : listed ? *listed : std::vector{name})
-        if (seen.insert(one).second) names.push_back(one);
+        if (seen.insert(one).second)
+          names.push_back(one);
+        else
+          ++twice;
     }
   }
   if (names.empty()) return invalid("expected at least one path, got none");

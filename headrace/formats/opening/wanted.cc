@@ -130,6 +130,7 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
 // A path, its folder if it is one that may hold splits, and these.
 struct Looked {
   Probe path;
+  uint64_t twice = 0;  // files that were named again
   const FormatInfo* named = nullptr;
   std::optional<Probe> folder = std::nullopt;
   const FormatInfo* format = nullptr;  // of the folder: named, recognised, or null
@@ -145,7 +146,7 @@ Result<Looked> look(Store& store, const Wanted& wanted) {
   }
   for (const std::string& path : wanted.given.paths)
     if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
-  auto looked = probe(store, wanted.given);
+  auto looked = probe(store, wanted.given, out.twice);
   if (!looked.ok()) return looked.status().before("read: ");
   out.path = *std::move(looked);
   const bool chooses = out.named && has_option(*out.named, kSplit);
@@ -196,6 +197,12 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   description.set(std::string(kSplit), *choice);
   HEADRACE_ASSIGN(SourcePtr joined, joined_source(std::move(parts), std::move(description)));
   return std::optional(std::move(joined));
+}
+
+SourcePtr with_note(SourcePtr source, std::string note) {
+  Value metadata = source->metadata();
+  add_note(metadata, std::move(note));
+  return with_metadata(std::move(source), std::move(metadata));
 }
 
 Wanted without_choice(Wanted wanted) {
@@ -263,7 +270,14 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
   HEADRACE_ASSIGN(Looked looked, look(store, wanted));
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
-  if (!looked.folder) return open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing);
+  if (!looked.folder) {
+    HEADRACE_ASSIGN(SourcePtr source,
+                    open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
+    if (looked.twice == 0) return source;
+    return with_note(std::move(source), "files that are named more than once are read once: " +
+                                            std::to_string(looked.twice) +
+                                            "; mix() with weights= reads some more often");
+  }
   const Value* choice = wanted.options.find(kSplit);
   const bool are_none = looked.splits.all.empty() && looked.splits.data_sets.empty();
   if (choice) {
@@ -282,10 +296,7 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
   }
   HEADRACE_ASSIGN(SourcePtr source,
                   open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
-  if (note.empty()) return source;
-  Value metadata = source->metadata();
-  add_note(metadata, std::move(note));
-  return with_metadata(std::move(source), std::move(metadata));
+  return note.empty() ? source : with_note(std::move(source), std::move(note));
 }
 
 Result<std::vector<std::string>> list_splits(Store& store, const std::string& path, std::string_view format) {

@@ -5,6 +5,7 @@
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/parquet/table.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -146,7 +147,8 @@ const FormatRegistration registered({
                  "\"<\", 10)]`. Operators are ==, !=, <, <=, >, >= and in; a null meets none. These columns "
                  "are read once, unless statistics are sufficient; the length is exact."},
                 nulls_option(),
-                align_labels_option()},
+                align_labels_option(),
+                encoding_option()},
     .raises =
         {{"NotImplementedError",
           "a chosen column has an unsupported type (maps, lists of structs or of lists), or is encrypted."},

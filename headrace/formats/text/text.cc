@@ -4,6 +4,7 @@
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/records/record_files.h"
 #include "headrace/formats/records/whole_walk.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -57,10 +58,6 @@ Status read(const Record& record, bool is_text, std::vector<Tensor>& fields) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find('\n') != std::string_view::npos)
     return corrupt("expected one line, got a line end inside it: the file has changed since it was indexed");
-  if (is_text)
-    if (const size_t good = utf8_prefix(line); good < line.size())
-      return corrupt("expected UTF-8, got something else after " + std::to_string(good) +
-                     " bytes of the line; encoding=\"bytes\" reads any bytes");
   fields.assign(1, Tensor{record.buffer,
                           record.offset,
                           is_text ? DType::str : DType::bytes,
@@ -77,13 +74,11 @@ struct Options {
 
 Result<Options> options_of(const OpenRequest& request) {
   Options out;
-  HEADRACE_ASSIGN(const std::string encoding, request.text("encoding", "utf-8"));
-  if (encoding != "utf-8" && encoding != "bytes")
-    return invalid("encoding must be \"utf-8\" or \"bytes\", got '" + encoding + "'");
+  HEADRACE_ASSIGN(const Encoding encoding, encoding_of(request));
   HEADRACE_ASSIGN(const int64_t header, request.integer("header", 0));
   if (header < 0) return invalid("header must be 0 or more lines, got " + std::to_string(header));
   HEADRACE_ASSIGN(out.packing, packing(request, Packing::by_content));
-  out.is_text = encoding == "utf-8", out.header = static_cast<uint64_t>(header);
+  out.is_text = encoding != Encoding::bytes, out.header = static_cast<uint64_t>(header);
   return out;
 }
 
@@ -123,10 +118,7 @@ const FormatRegistration registered({
     .name = "text",
     .doc = "The lines of text files, plain, gzip, zlib or zstd.",
     .fields = "`line` (str or bytes), without the line ending (LF or CRLF).",
-    .options = {{"encoding", "Literal[\"utf-8\", \"bytes\"]",
-                 "\"utf-8\" gives str, and a line that is not UTF-8 is an error of that line; \"bytes\" "
-                 "gives bytes.",
-                 "utf-8"},
+    .options = {encoding_option(),
                 {"header", "int", "Number of lines to skip at the start of each file.", 0},
                 compression_option("gzip and zstd are detected")},
     .raises = {{"CorruptSample", "a line is not UTF-8. The message has file, line and byte."}},

@@ -83,10 +83,11 @@ TEST(Text, WhatIsNoUtf8CostsItsLineAndIsBytes) {
   EXPECT_THAT(
       lines_of(text),
       ElementsAre("good",
-                  "expected UTF-8, got something else after 1 bytes of the line; encoding=\"bytes\" reads "
-                  "any bytes: x, line 2 at byte 5",
+                  "field 'line': expected UTF-8, got byte 0xe4 at position 1 of 'b\\xe4 d'; "
+                  "encoding=\"bytes\" reads any bytes; encoding=\"latin-1\" converts: x, line 2 at byte 5",
                   "fine"));
   EXPECT_THAT(lines_of(text, option("encoding", "bytes")), ElementsAre("good", "b\xE4 d", "fine"));
+  EXPECT_THAT(lines_of(text, option("encoding", "latin-1")), ElementsAre("good", "bä d", "fine"));
 }
 
 TEST(Text, AFileThatWasWrittenAnewMeanwhileIsNoText) {
@@ -118,8 +119,10 @@ TEST(Text, WhatIsCutOfADeflatedFileIsOneSampleThatIsLost) {
 }
 
 TEST(Text, OptionsSayWhatTheyWant) {
-  EXPECT_THAT(lines_of("x", option("encoding", "latin-1")),
-              ElementsAre("text: 'x': encoding must be \"utf-8\" or \"bytes\", got 'latin-1'"));
+  EXPECT_THAT(
+      lines_of("x", option("encoding", "koi8-r")),
+      ElementsAre("text: 'x': encoding must be \"utf-8\", \"latin-1\" or \"bytes\", got 'koi8-r'; for "
+                  "another encoding, read \"bytes\" and decode them in Python"));
   EXPECT_THAT(lines_of("x", option("header", -1)),
               ElementsAre("text: 'x': header must be 0 or more lines, got -1"));
   EXPECT_THAT(lines_of("x", option("compression", "xz")),

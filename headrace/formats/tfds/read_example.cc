@@ -6,7 +6,6 @@
 #include "headrace/codecs/example.h"
 #include "headrace/core/saturate.h"
 #include "headrace/core/text/text.h"
-#include "headrace/core/text/utf8.h"
 #include "headrace/formats/tfds/features.h"
 
 namespace headrace {
@@ -103,17 +102,10 @@ Result<Tensor> read_numbers(const std::optional<Feature>& feature, DType dtype, 
   }
 }
 
-Status check_text(std::span<const std::byte> bytes, DType dtype) {
-  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  if (dtype != DType::str || utf8_prefix(text) == text.size()) return {};
-  return corrupt("expected UTF-8, got an invalid byte at position " + std::to_string(utf8_prefix(text)));
-}
-
 // Shares the record's bytes.
 Result<Tensor> read_text(const std::optional<Feature>& feature, DType dtype, const Tensor& record) {
   const auto bytes = feature ? only_bytes(*feature) : std::nullopt;
   if (!bytes) return corrupt("expected one value of bytes, got " + std::string(feature ? "others" : "none"));
-  HEADRACE_TRY(check_text(*bytes, dtype));
   const Shape shape{static_cast<int64_t>(bytes->size())};
   if (bytes->empty()) return Tensor{record.buffer, record.offset, dtype, shape, nullptr};
   return Tensor{record.buffer, static_cast<size_t>(bytes->data() - record.buffer->data()), dtype, shape,
@@ -135,14 +127,6 @@ Status read_texts(const std::optional<Feature>& feature, DType dtype, std::vecto
   std::byte* at = values->mutable_data();
   auto* length = reinterpret_cast<int64_t*>(lengths->mutable_data());
   if (count > 0) HEADRACE_TRY(copy_bytes(*feature, at, length));
-  const auto* const sizes = reinterpret_cast<const int64_t*>(lengths->data());
-  // Checked one by one: a character that is split between two strings would look valid in the concatenation.
-  std::span<const std::byte> left = values->bytes();
-  for (uint64_t i = 0; i < count; ++i) {
-    const auto size = static_cast<size_t>(sizes[i]);
-    HEADRACE_TRY(check_text(left.first(size), dtype));
-    left = left.subspan(size);
-  }
   out.push_back({values, 0, dtype, {static_cast<int64_t>(bytes)}, nullptr});
   out.push_back({lengths, 0, DType::i64, {static_cast<int64_t>(count)}, nullptr});
   return {};

@@ -7,6 +7,7 @@
 #include "headrace/formats/format.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/prepared/selected_rows.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/tfds/features.h"
 #include "headrace/formats/tfds/info.h"
 #include "headrace/io/sorted_names.h"
@@ -231,7 +232,8 @@ const FormatRegistration registered({
                  "when not given."},
                 {"fields", "Sequence[str] | None",
                  "Only these features, in this order; the name of a dict selects all features below it. All "
-                 "supported features when not given; `metadata[\"left_out_features\"]` lists the others."}},
+                 "supported features when not given; `metadata[\"left_out_features\"]` lists the others."},
+                encoding_option()},
     .raises = {{"CorruptSample",
                 "the number of samples in the files differs from `dataset_info.json`, or a record lacks a "
                 "feature."},

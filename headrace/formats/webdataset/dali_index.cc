@@ -129,7 +129,7 @@ std::optional<FileIndex> agreed(const DaliTarIndex& index, std::span<const Buffe
     first.push_back({member.suffix, {}, false});
     if (is_array(member.suffix)) look_at_array(bytes[array++]->bytes(), first.back());
   }
-  return FileIndex{index.samples, pack_first_members(first) + '\0', {}};
+  return FileIndex{index.samples, pack_first_members(first) + std::string(2, '\0'), {}};
 }
 
 }  // namespace headrace

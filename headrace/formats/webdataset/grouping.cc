@@ -15,8 +15,10 @@ Status at_member(Status status, uint64_t member, uint64_t position) {
 
 Status Grouping::take(const TarHead& head, uint64_t position) {
   ++members_;
-  const auto name = head.is_file ? sample_name(head.name) : std::nullopt;
-  if (!name) return {};
+  const auto name = sample_name(head.name);
+  if (head.is_link && name) passed_over_.add_link(head.name);
+  if (head.is_file && lacks_suffix(head.name)) passed_over_.add_without_suffix(head.name);
+  if (!name || !head.is_file) return {};
   if (index_.records.empty() || name->key != key_) {
     index_.records.push_back({position, 0});
     key_ = name->key;
@@ -31,7 +33,11 @@ Status Grouping::take(const TarHead& head, uint64_t position) {
   };
   if (sample.length > kMostTarSample) return refuse(kMostTarSample, " bytes");
   if (++in_sample_ > kMostSampleMembers) return refuse(kMostSampleMembers, " members");
-  if (index_.records.size() > 1) return {};
+  if (index_.records.size() > 1) {
+    const auto is_it = [&](const FirstMember& one) { return is_suffix(name->suffix, one.suffix); };
+    if (std::ranges::none_of(first_, is_it)) passed_over_.add_suffix(name->suffix);
+    return {};
+  }
   first_.push_back({lower_case(name->suffix), {}, false});
   if (is_array(first_.back().suffix)) arrays_.push_back({first_.size() - 1, position + head.data, head.size});
   return {};
@@ -54,7 +60,7 @@ Status Grouping::lose(Status why, uint64_t offset, bool is_closed) {
 }
 
 FileIndex Grouping::finish(std::string points) {
-  index_.extra = pack_first_members(first_) + '\0' + points;
+  index_.extra = pack_first_members(first_) + '\0' + passed_over_.pack() + '\0' + points;
   return std::move(index_);
 }
 

@@ -6,6 +6,7 @@
 
 #include "headrace/formats/file_index.h"
 #include "headrace/formats/webdataset/first_members.h"
+#include "headrace/formats/webdataset/passed_over.h"
 #include "headrace/formats/webdataset/tar_head.h"
 
 namespace headrace {
@@ -41,6 +42,7 @@ class Grouping {
   size_t in_sample_ = 0;  // members of the last sample
   std::vector<FirstMember> first_;
   std::vector<Array> arrays_;
+  PassedOver passed_over_;
   FileIndex index_;
 };
 

@@ -12,9 +12,10 @@ inline constexpr size_t kMostSampleMembers = 4096;
 
 // A record is a sample: from its first member's first header to the end of its last member's data, in the
 // file or in what it inflates to. `extra` holds the first sample's members (see first_members.h), one more
-// NUL, and the points of a file that is compressed as a whole (codecs/deflate/inflate.h). What cannot be read
-// is a DamagedPlace, to the end of the file. `may_be_open`: the two blocks of zeros at the end may be
-// missing. DALI's index replaces the walk if it is next to the file and agrees with it.
+// NUL, what was passed over (see passed_over.h), a NUL, and the points of a file that is compressed as a
+// whole (codecs/deflate/inflate.h). What cannot be read is a DamagedPlace, to the end of the file.
+// `may_be_open`: the two blocks of zeros at the end may be missing. DALI's index replaces the walk if it is
+// next to the file and agrees with it.
 std::unique_ptr<Opening<FileIndex>> walk_webdataset(SourceFile file, bool may_be_open);
 
 // Whether a gzip, zlib or zstd file that begins with these bytes is a tar.

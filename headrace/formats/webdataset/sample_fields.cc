@@ -161,7 +161,8 @@ class Places {
   Status miss(size_t field) const {
     if (wanted_.may_be_missing && is_text(wanted_.fields[field].spec.dtype)) return {};
     return corrupt("the sample " + in_quotes(key_) + " has no " + in_quotes(wanted_.names[field]) +
-                   ", it has " + suffixes_of(bytes_) + advice(wanted_, wanted_.names[field]));
+                   ", it has " + suffixes_of(bytes_) + advice(wanted_, wanted_.names[field]) +
+                   (wanted_.has_links ? "; members that are links are left out" : ""));
   }
 
   const SampleFields& wanted_;

@@ -16,6 +16,7 @@ struct SampleFields {
   std::vector<std::string> names;  // suffixes in lower case, and kSampleKey if the key is wanted
   bool decode = true;              // cls is a number, txt a str, npy an array; false: everything is bytes
   bool may_be_missing = false;     // missing bytes are empty; false: an error
+  bool has_links = false;          // some members are links: a field may be missing because of that
 
   Status check() const;  // no name twice, none that would need unpickling
   // Takes the fields of the first sample, unless names are given, and the dtype and rank of its arrays.

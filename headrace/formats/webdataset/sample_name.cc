@@ -23,6 +23,14 @@ std::optional<MemberName> sample_name(std::string_view member) {
   return MemberName{member.substr(0, dot), member.substr(dot + 1)};
 }
 
+bool lacks_suffix(std::string_view member) {
+  constexpr std::string_view kTexts[] = {"authors", "changelog", "copying", "licence",
+                                         "license", "makefile",  "notice",  "readme"};
+  const std::string_view base = member.substr(member.rfind('/') + 1);
+  return !base.empty() && base.find('.') == std::string_view::npos && !is_about_the_shard(member) &&
+         std::ranges::find(kTexts, lower_case(base)) == std::end(kTexts);
+}
+
 bool is_suffix(std::string_view written, std::string_view lower) {
   return std::ranges::equal(written, lower, {}, [](char c) { return lower_case(c); });
 }

@@ -201,6 +201,7 @@ class HeadReader {
     const bool is_old_folder = type == '\0' && out.name.ends_with('/');
     const bool has_no_data = (type >= '1' && type <= '6') || is_old_folder;
     out.is_file = (type == '0' || type == '\0' || type == '7') && !is_old_folder;
+    out.is_link = type == '1' || type == '2';
     out.data = at_;
     out.size = has_no_data ? 0 : size_.value_or(size);
     if (out.size > left_ - at_) {

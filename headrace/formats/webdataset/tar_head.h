@@ -23,6 +23,7 @@ struct TarHead {
   bool has_zeros = false;  // at the end: at least one of them
   Status cut;              // at the end: what is missing of a truncated member, which may have a name
   bool is_file = false;    // regular; everything else (folders, links, devices) is skipped
+  bool is_link = false;    // hard or symbolic
   std::string_view name;   // as stored, in the bytes or in `joined`
   uint64_t data = 0, size = 0;
   uint64_t end() const { return data + size; }

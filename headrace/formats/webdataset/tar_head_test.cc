@@ -93,6 +93,7 @@ TEST(TarHead, WhatIsNoFileHasNoDataOrIsPassedOver) {
     const Seen one = seen(tar_header("x.jpg", 1000, type));  // a link's size is its target's
     EXPECT_EQ(one.error, "") << type;
     EXPECT_FALSE(one.head.is_file);
+    EXPECT_EQ(one.head.is_link, type <= '2');
     EXPECT_EQ(one.head.next(), 512u);
   }
   EXPECT_FALSE(seen(tar_header("folder.d/", 0, '\0')).head.is_file);

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/webdataset/first_members.h"
 #include "headrace/formats/webdataset/index.h"
+#include "headrace/formats/webdataset/passed_over.h"
 #include "headrace/formats/webdataset/sample_fields.h"
 #include "headrace/formats/webdataset/tar_head.h"
 
@@ -25,10 +27,15 @@ Result<std::vector<FirstMember>> first_members(const std::vector<FileIndex>& ind
   return unpack_first_members(filled->extra);
 }
 
-// Leaves only the points of compressed files, as record_files() expects.
-void drop_suffixes(FileIndex& index) {
-  const size_t end = index.extra.starts_with('\0') ? 0 : index.extra.find(std::string_view("\0\0", 2)) + 1;
-  index.extra.erase(0, end + 1);
+// Leaves only the points of compressed files, as record_files() expects, and adds what was passed over.
+void take_extra(FileIndex& index, PassedOver& out) {
+  std::string& extra = index.extra;
+  for (const FirstMember& member : unpack_first_members(extra)) out.add_suffix(member.suffix);
+  const size_t end = extra.starts_with('\0') ? 0 : extra.find(std::string_view("\0\0", 2)) + 1;
+  extra.erase(0, end + 1);
+  const size_t length = std::min(extra.find('\0'), extra.size());
+  out.add(PassedOver::unpack(std::string_view(extra).substr(0, length)));
+  extra.erase(0, std::min(length + 1, extra.size()));
 }
 
 // The usual output paths of DALI's wds2idx.
@@ -56,7 +63,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const SampleFields fields, wanted(request));
   HEADRACE_ASSIGN(const bool unfinished, request.flag("unfinished", false));
   RecordOpening out;
-  out.kind = unfinished ? "webdataset 3 unfinished" : "webdataset 3";
+  out.kind = unfinished ? "webdataset 4 unfinished" : "webdataset 4";
   out.files = request.path().files;
   out.index = [files = out.files, unfinished](uint64_t file) {
     return walk_webdataset(files[file], unfinished);
@@ -65,8 +72,13 @@ Result<SourceOpening> open(const OpenRequest& request) {
     auto chosen = std::make_shared<SampleFields>(fields);
     HEADRACE_ASSIGN(const std::vector<FirstMember> first, first_members(indexes));
     HEADRACE_TRY(chosen->choose(first));
-    std::ranges::for_each(indexes, drop_suffixes);
+    PassedOver passed_over;
+    for (FileIndex& index : indexes) take_extra(index, passed_over);
+    chosen->has_links = passed_over.has_links();
+    std::vector<std::string> suffixes;
+    for (const FirstMember& member : first) suffixes.push_back(member.suffix);
     RecordFormat format;
+    format.notes = passed_over.notes(suffixes, !fields.names.empty());
     format.inflates = true;
     format.name = "webdataset";
     format.schema = chosen->schema();
@@ -101,6 +113,7 @@ const FormatRegistration registered({
                  "How to read a sample that lacks a field: \"error\", or \"empty\" bytes.", "error"},
                 {"decode", "bool", "False gives bytes also for numbers, arrays and text, and for pickles.",
                  true},
+                encoding_option(),
                 {"unfinished", "bool",
                  "Read the complete members of tars that are truncated or not closed; their last sample may "
                  "lack fields.",

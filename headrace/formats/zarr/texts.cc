@@ -2,7 +2,6 @@
 
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
-#include "headrace/core/text/utf8.h"
 #include "headrace/formats/zarr/numbers.h"
 #include "headrace/formats/zarr/packings.h"
 
@@ -71,9 +70,6 @@ Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t 
     const uint64_t length = load<uint32_t>(bytes, at);
     at += 4;
     if (length > bytes.size() - at) return wrong("one of " + std::to_string(length) + " bytes");
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + at, length);
-    if (element.dtype == DType::str && utf8_prefix(text) < text.size())
-      return corrupt("expected UTF-8, got other bytes in string " + std::to_string(i) + " of the chunk");
     out.places.push_back({at, length});
     at += length;
   }

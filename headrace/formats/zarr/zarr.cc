@@ -7,6 +7,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/meaning/attributes.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/zarr/rows.h"
 
 namespace headrace {
@@ -334,7 +335,8 @@ const FormatRegistration registered({
                  "Only these arrays, in this order, relative to the group, also in subgroups: \"meta/size\". "
                  "All of the group when not given."},
                 raw_option_info("arrays that xarray wrote"),
-                align_labels_option()},
+                align_labels_option(),
+                encoding_option()},
     .raises = {{"NotImplementedError",
                 "a chosen array has an unsupported type or codec, or the store is in N5 format."},
                {"ValueError",

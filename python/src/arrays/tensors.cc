@@ -129,7 +129,7 @@ nb::object array(DType type, const Shape& shape, Memory memory) {
 nb::object text_to_python(DType type, std::string_view text) {
   if (type == DType::bytes) return nb::bytes(text.data(), text.size());
   nb::object out =
-      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
   if (!out.is_valid()) throw nb::python_error();
   return out;
 }
