@@ -11,20 +11,21 @@ namespace headrace {
 namespace {
 
 // Those of Hugging Face's datasets, of MNIST, and "devel".
-constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{{{"train", SplitKind::train},
-                                                                         {"training", SplitKind::train},
-                                                                         {"trainval", SplitKind::train},
-                                                                         {"val", SplitKind::validation},
-                                                                         {"valid", SplitKind::validation},
-                                                                         {"validation", SplitKind::validation},
-                                                                         {"dev", SplitKind::validation},
-                                                                         {"devel", SplitKind::validation},
-                                                                         {"test", SplitKind::test},
-                                                                         {"testing", SplitKind::test},
-                                                                         {"eval", SplitKind::test},
-                                                                         {"evaluation", SplitKind::test},
-                                                                         {"t10k", SplitKind::test},
-                                                                         {"holdout", SplitKind::test}}};
+constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{
+    {{"train", SplitKind::train},
+     {"training", SplitKind::train},
+     {"trainval", SplitKind::train},
+     {"val", SplitKind::validation},
+     {"valid", SplitKind::validation},
+     {"validation", SplitKind::validation},
+     {"dev", SplitKind::validation},
+     {"devel", SplitKind::validation},
+     {"test", SplitKind::test},
+     {"testing", SplitKind::test},
+     {"eval", SplitKind::test},
+     {"evaluation", SplitKind::test},
+     {"t10k", SplitKind::test},
+     {"holdout", SplitKind::test}}};
 constexpr std::array<std::string_view, 8> kOtherWords{"extra",        "unlabeled", "unlabelled", "unsup",
                                                       "unsupervised", "pred",      "query",      "gallery"};
 // They say nothing about which data set it is.
@@ -71,8 +72,7 @@ size_t end_of_word(std::string_view text, size_t at) {
 size_t end_of_name(std::string_view text, size_t end, bool is_folder) {
   size_t digits = end;
   while (digits < text.size() && is_number(text[digits])) ++digits;
-  const bool is_year =
-      digits - end == 4 && (text.substr(end, 2) == "19" || text.substr(end, 2) == "20");
+  const bool is_year = digits - end == 4 && (text.substr(end, 2) == "19" || text.substr(end, 2) == "20");
   const bool ends_there = digits == text.size() || !(is_lower(text[digits]) || is_upper(text[digits]));
   if (digits > end) return ends_there && (is_year || is_folder) ? digits : end;
   const bool is_letter = is_folder && end < text.size() && is_upper(text[end]) &&

@@ -50,7 +50,10 @@ def elements_of(node: _core.Node, bound: Bound) -> Given:
         names,
         structure,
         lambda at, slot: Tracer(
-            slot, node, at, samples=lambda: _first_samples(node.without_order(), [thing for _, thing in bound])
+            slot,
+            node,
+            at,
+            samples=lambda: _first_samples(node.without_order(), [thing for _, thing in bound]),
         ),
         lambda: _first_samples(node.without_order(), [thing for _, thing in bound]),
         lambda: [_zero(*spec) for spec in specs],

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 Compression = Literal["none", "gzip", "zlib", "zstd"]
-Nulls = Literal["error", "zero", "nan"]
+Nulls = Literal["error", "zero", "nan", "mask"]
 Encoding = Literal["utf-8", "latin-1", "bytes"]
 
 
@@ -87,6 +87,8 @@ def read_arrow(
     *,
     columns: Sequence[str] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    align_labels: bool | None = None,
+    encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read tables in Arrow IPC files and streams, also Feather V2: one field per column, one sample per row.
@@ -104,8 +106,15 @@ def read_arrow(
         columns: Only these columns, in this order; the name of a struct selects its members. All supported
             columns when not given; `metadata["left_out_columns"]` lists the others.
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
-            lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
+            lengths; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros and adds a field
+            of bool, `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
 
@@ -117,7 +126,17 @@ def read_arrow(
     Example:
         hr.read_arrow("train-*.arrow", columns=["image", "label"])
     """
-    return read_as("arrow", path, {"columns": columns, "nulls": nulls, "split": split})
+    return read_as(
+        "arrow",
+        path,
+        {
+            "columns": columns,
+            "nulls": nulls,
+            "align_labels": align_labels,
+            "encoding": encoding,
+            "split": split,
+        },
+    )
 
 
 @options_checked
@@ -291,6 +310,7 @@ def read_csv(
     names: Sequence[str] | None = None,
     dtypes: Mapping[str, DTypeLike] | None = None,
     defaults: Mapping[str, int | float | str] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: Encoding | None = None,
@@ -312,8 +332,13 @@ def read_csv(
         dtypes: {column: dtype}. Other columns are int64 or float64 if every field of every file is such a
             number, else str; a warning lists columns that are str because of a few fields. With a dtype given
             here, such a field is an error of its row, see `on_error`.
-        defaults: {column: value} for empty fields. Without a default, an empty field is "" for str and an
-            error for a number.
+        defaults: {column: value} for empty fields. Without a default, an empty field is "" for str, and for
+            others what `nulls` says.
+        nulls: An empty field of a number or bool, and for "mask" also of a str, is a null: "error" makes a
+            null an error of its sample; "zero" reads zeros, or empty values for variable lengths; "nan" reads
+            NaN for floats and is "error" for others; "mask" reads zeros and adds a field of bool,
+            `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero", "price":
+            "nan"}`. Default: "error".
         delimiter: Delimiter between fields; a tab for .tsv files, else a comma, when not given.
         quote: Quote character; "" for files without quotes. Default: '"'.
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
@@ -341,6 +366,7 @@ def read_csv(
             "names": names,
             "dtypes": dtypes,
             "defaults": defaults,
+            "nulls": nulls,
             "delimiter": delimiter,
             "quote": quote,
             "encoding": encoding,
@@ -438,6 +464,9 @@ def read_hdf5(
     *,
     group: str | None = None,
     fields: Sequence[str] | None = None,
+    raw: bool | None = None,
+    align_labels: bool | None = None,
+    encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read the datasets of one group in HDF5 files: one field per dataset, one sample per row.
@@ -458,6 +487,15 @@ def read_hdf5(
         group: The group, such as "train"; when not given the root, or the only group that has datasets.
         fields: Only these datasets, in this order, relative to the group; members of compounds as
             "dataset/member". All of the group when not given.
+        raw: Whether numbers are read as they are stored, without their scale_factor, add_offset, _FillValue,
+            missing_value and _Unsigned. When not given, those of a file of netCDF-4 are decoded and others
+            are not.
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
 
@@ -470,7 +508,18 @@ def read_hdf5(
     Example:
         hr.read_hdf5("data.h5", group="train", fields=["image", "label"])
     """
-    return read_as("hdf5", path, {"group": group, "fields": fields, "split": split})
+    return read_as(
+        "hdf5",
+        path,
+        {
+            "group": group,
+            "fields": fields,
+            "raw": raw,
+            "align_labels": align_labels,
+            "encoding": encoding,
+            "split": split,
+        },
+    )
 
 
 @options_checked
@@ -498,7 +547,8 @@ def read_huggingface(
             columns when not given; `metadata["left_out_columns"]` lists the others, such as lists of structs
             or of lists.
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
-            lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
+            lengths; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros and adds a field
+            of bool, `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
@@ -549,6 +599,7 @@ def read_image_folder(
     *,
     classes: Sequence[str] | None = None,
     key: bool = False,
+    encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read a folder with one subfolder of images per class.
@@ -563,13 +614,18 @@ def read_image_folder(
         classes: Names of class folders in the order of their labels; all, sorted, when not given.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
 
     Example:
         hr.read_image_folder("imagenet/train")
     """
-    return read_as("image_folder", path, {"classes": classes, "key": key or None, "split": split})
+    return read_as(
+        "image_folder", path, {"classes": classes, "key": key or None, "encoding": encoding, "split": split}
+    )
 
 
 @options_checked
@@ -602,7 +658,13 @@ def read_imagenet_solution(
 
 
 @options_checked
-def read_images(path: Path, *, key: bool = False, split: str | Sequence[str] | None = None) -> Dataset:
+def read_images(
+    path: Path,
+    *,
+    key: bool = False,
+    encoding: Encoding | None = None,
+    split: str | Sequence[str] | None = None,
+) -> Dataset:
     """Read every image below a folder, without labels.
 
     Fields: `image` (encoded, bytes).
@@ -613,13 +675,16 @@ def read_images(path: Path, *, key: bool = False, split: str | Sequence[str] | N
         path: The folder.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
 
     Example:
         hr.read_images("photos")
     """
-    return read_as("images", path, {"key": key or None, "split": split})
+    return read_as("images", path, {"key": key or None, "encoding": encoding, "split": split})
 
 
 @options_checked
@@ -650,6 +715,7 @@ def read_jsonl(
     columns: Sequence[str] | None = None,
     dtypes: Mapping[str, DTypeLike] | None = None,
     defaults: Mapping[str, Any] | None = None,
+    nulls: Nulls | Mapping[str, Nulls] | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
@@ -670,7 +736,11 @@ def read_jsonl(
         dtypes: {column: dtype}, for arrays the dtype of their items. Other columns have a dtype that fits
             every value of every file. "str" for other values gives their JSON.
         defaults: {column: value} for null and missing keys: a number, a string or a list. Without a default,
-            these are errors.
+            these are what `nulls` says.
+        nulls: A missing key is a null, too: "error" makes a null an error of its sample; "zero" reads zeros,
+            or empty values for variable lengths; "nan" reads NaN for floats and is "error" for others; "mask"
+            reads zeros and adds a field of bool, `<field>_valid`, false where the value is null. Or per
+            column: `{"caption": "zero", "price": "nan"}`. Default: "error".
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; gzip and zstd are detected
             when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
@@ -691,6 +761,7 @@ def read_jsonl(
             "columns": columns,
             "dtypes": dtypes,
             "defaults": defaults,
+            "nulls": nulls,
             "compression": compression,
             "split": split,
         },
@@ -853,6 +924,8 @@ def read_parquet(
     columns: Sequence[str] | None = None,
     where: Sequence[tuple[str, str, Any]] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
+    align_labels: bool | None = None,
+    encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read tables in Parquet files: one field per column, one sample per row.
@@ -873,8 +946,15 @@ def read_parquet(
             Operators are ==, !=, <, <=, >, >= and in; a null meets none. These columns are read once, unless
             statistics are sufficient; the length is exact.
         nulls: "error" makes a null an error of its sample; "zero" reads zeros, or empty values for variable
-            lengths; "nan" reads NaN for floats and is "error" for others. Or per column: `{"caption": "zero",
+            lengths; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros and adds a field
+            of bool, `<field>_valid`, false where the value is null. Or per column: `{"caption": "zero",
             "price": "nan"}`. Default: "error".
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
 
@@ -886,7 +966,18 @@ def read_parquet(
     Example:
         hr.read_parquet("data/train-*.parquet", columns=["image", "label"], where=[("label", "<", 10)])
     """
-    return read_as("parquet", path, {"columns": columns, "where": where, "nulls": nulls, "split": split})
+    return read_as(
+        "parquet",
+        path,
+        {
+            "columns": columns,
+            "where": where,
+            "nulls": nulls,
+            "align_labels": align_labels,
+            "encoding": encoding,
+            "split": split,
+        },
+    )
 
 
 @options_checked
@@ -1060,9 +1151,14 @@ def read_voc_xml(
         pose: Add the field `pose`, `{"values": str, "lengths": int64 (n,)}`: the concatenated strings, and
             their lengths in bytes. Default: False.
         split: "train" for the images in ImageSets/Main/train.txt, or with masks in
-            ImageSets/Segmentation/train.txt; "Layout/train" for another list. Lines that end in -1 are
-            ignored. "all", or not given, for all images; `hr.read` without a format refuses data with several
-            lists unless it is given.
+            ImageSets/Segmentation/train.txt; "Layout/train" or "CLS-LOC/train_loc" for another list below
+            ImageSets, or the path of any list below the folder, which ends in .txt. Lines are the name of an
+            image, also with its folder, and ignored if they end in -1. All images when not given.
+        missing: What images without an XML file are: "drop" leaves them out, "empty" gives samples without
+            boxes, "whole" one box, the whole image, of the class that its folder is named after, as in
+            ILSVRC. They are left out with a warning when not given.
+        folder_label: Add the field `label` (int64 scalar), the class that the image's folder is named after.
+            Default: False.
         masks: Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and SegmentationObject
             (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out
             and counted. Default: False.
@@ -1134,7 +1230,14 @@ def read_webdataset(
     return read_as(
         "webdataset",
         path,
-        {"fields": fields, "missing": missing, "decode": decode, "unfinished": unfinished, "split": split},
+        {
+            "fields": fields,
+            "missing": missing,
+            "decode": decode,
+            "encoding": encoding,
+            "unfinished": unfinished,
+            "split": split,
+        },
     )
 
 
@@ -1144,6 +1247,9 @@ def read_zarr(
     *,
     group: str | None = None,
     fields: Sequence[str] | None = None,
+    raw: bool | None = None,
+    align_labels: bool | None = None,
+    encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
 ) -> Dataset:
     """Read the arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first
@@ -1164,6 +1270,15 @@ def read_zarr(
         group: The group, such as "train"; when not given the root, or the only group that has arrays.
         fields: Only these arrays, in this order, relative to the group, also in subgroups: "meta/size". All
             of the group when not given.
+        raw: Whether numbers are read as they are stored, without their scale_factor, add_offset, _FillValue,
+            missing_value and _Unsigned. When not given, those of arrays that xarray wrote are decoded and
+            others are not.
+        align_labels: Whether labels are mapped by name to one list of classes where the lists of the files
+            differ: the classes of the first file, then the others in the order in which they are found.
+            Otherwise such files are an error. Default: False.
+        encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
+            `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
+            Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
 
@@ -1175,4 +1290,15 @@ def read_zarr(
     Example:
         hr.read_zarr("data.zarr", group="train")
     """
-    return read_as("zarr", path, {"group": group, "fields": fields, "split": split})
+    return read_as(
+        "zarr",
+        path,
+        {
+            "group": group,
+            "fields": fields,
+            "raw": raw,
+            "align_labels": align_labels,
+            "encoding": encoding,
+            "split": split,
+        },
+    )

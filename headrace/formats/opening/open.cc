@@ -115,9 +115,10 @@ Status named(Status status, const FormatInfo& info, const PathArgument& given) {
 Result<SourcePtr> with_checked_strings(SourcePtr source, const FormatInfo& info, const Value& options) {
   HEADRACE_ASSIGN(const Encoding encoding, encoding_of(GivenOptions{options}));
   if (encoding == Encoding::utf8 && checks_its_strings(info.name)) return source;
-  return with_utf8_strings(
-      std::move(source), encoding,
-      has_option(info, "encoding") ? "; encoding=\"bytes\" reads any bytes; encoding=\"latin-1\" converts" : "");
+  return with_utf8_strings(std::move(source), encoding,
+                           has_option(info, "encoding")
+                               ? "; encoding=\"bytes\" reads any bytes; encoding=\"latin-1\" converts"
+                               : "");
 }
 
 }  // namespace
@@ -146,7 +147,8 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   if (!wanted.is_described) take_files_beside(*info, store, request);
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
-  return wanted.is_inner ? *std::move(source) : with_checked_strings(*std::move(source), *info, wanted.options);
+  return wanted.is_inner ? *std::move(source)
+                         : with_checked_strings(*std::move(source), *info, wanted.options);
 }
 
 std::string no_format(std::string_view wrong) {

@@ -19,7 +19,8 @@ struct PathArgument {
 };
 
 Result<Probe> probe(Store& store, const std::string& path);
-// With patterns expanded and lists of shards read. `twice`: how many files were named again, and are read once.
+// With patterns expanded and lists of shards read. `twice`: how many files were named again, and are read
+// once.
 Result<Probe> probe(Store& store, const PathArgument& given, uint64_t& twice);
 // Several files as one; a folder among them stands for the shards in it.
 Result<Probe> probe_files(Store& store, std::string path, const std::vector<std::string>& names);

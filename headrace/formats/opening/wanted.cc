@@ -274,9 +274,9 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
     HEADRACE_ASSIGN(SourcePtr source,
                     open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
     if (looked.twice == 0) return source;
-    return with_note(std::move(source), "files that are named more than once are read once: " +
-                                            std::to_string(looked.twice) +
-                                            "; mix() with weights= reads some more often");
+    return with_note(std::move(source),
+                     "files that are named more than once are read once: " + std::to_string(looked.twice) +
+                         "; mix() with weights= reads some more often");
   }
   const Value* choice = wanted.options.find(kSplit);
   const bool are_none = looked.splits.all.empty() && looked.splits.data_sets.empty();

@@ -1,5 +1,5 @@
-// Opening in two steps: what a path stands for (a split of a folder, its partitions, or what is there), and the
-// format of that. May block, like open.h.
+// Opening in two steps: what a path stands for (a split of a folder, its partitions, or what is there), and
+// the format of that. May block, like open.h.
 #pragma once
 #include <string_view>
 
@@ -16,7 +16,7 @@ struct Wanted {
   PathArgument given;
   std::string_view format = {};
   Value options = {};
-  bool is_inner = false;      // another source wraps it, whose strings are checked
+  bool is_inner = false;        // another source wraps it, whose strings are checked
   bool is_described = false;    // a plan's: its options are complete
   Value path = {}, split = {};  // if `given` is a split of a folder: that folder, and what the user asked for
 };
