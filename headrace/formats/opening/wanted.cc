@@ -81,7 +81,7 @@ Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo
         "read: " + at + " contains the splits " + split_names_text(splits) +
         "; set split= to one of these names, a list of them, or \"all\", or open one of them, such as " +
         in_quotes(paths_of(folder.path, splits.all[0].paths)[0]) +
-        (info && info->may_hold_splits && splits.all[0].are_folders
+        (info && info->name == "image_folder" && splits.all[0].are_folders
              ? "; if they are classes, set format=\"image_folder\""
              : ""));
   const std::string silence = " to silence this note";
