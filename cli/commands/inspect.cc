@@ -252,35 +252,43 @@ std::vector<std::string> splits_to_choose(const InputArguments& input) {
   return names.ok() && names->size() > 1 ? *std::move(names) : std::vector<std::string>();
 }
 
-// One line a split, instead of a description of all of them as one.
-void show_splits(const InputArguments& input, const std::vector<std::string>& names, bool json) {
+// One line a split, instead of a description of all of them as one. The error of the first if none opens.
+Status show_splits(const InputArguments& input, const std::vector<std::string>& names, bool json) {
   Value out, splits{Value::Object()};
-  if (!json) {
-    fmt::print("{}\n", input.path);
-    line("splits", "{}", count_text(names.size()));
-  }
+  std::string lines;
+  Status wrong;
+  size_t opened = 0;
   for (const std::string& name : names) {
     InputArguments one = input;
     one.options.push_back("split=" + Value(name).dump());
     const auto source = open_data(one);
     Value entry;
-    if (!source.ok()) {
-      entry.set("error", source.status().text());
-    } else {
+    if (source.ok()) {
+      ++opened;
       entry.set("format", format_of(**source)), entry.set("samples", (*source)->size());
       entry.set("fields", (*source)->schema().text());
+    } else {
+      if (wrong.ok()) wrong = source.status();
+      entry.set("error", source.status().text());
     }
-    if (!json)
-      fmt::print("  {:>10}  {}\n", shown(name),
-                 source.ok() ? fmt::format("{}, {}, {}", format_of(**source),
-                                           plural((*source)->size(), "sample"), (*source)->schema().text())
-                             : std::string(source.status().text()));
+    lines +=
+        fmt::format("  {:>10}  {}\n", shown(name),
+                    source.ok() ? fmt::format("{}, {}, {}", format_of(**source),
+                                              plural((*source)->size(), "sample"), (*source)->schema().text())
+                                : std::string(source.status().text()));
     splits.set(name, std::move(entry));
   }
-  if (!json)
-    return line("hint", "--option split={} reads one of them, --option split=all reads all as one", names[0]);
+  if (opened == 0) return wrong;
   out.set("path", input.path), out.set("splits", std::move(splits));
-  fmt::print("{}\n", out.dump(1));
+  if (json) {
+    fmt::print("{}\n", out.dump(1));
+    return {};
+  }
+  fmt::print("{}\n", input.path);
+  line("splits", "{}", count_text(names.size()));
+  fmt::print("{}", lines);
+  line("hint", "--option split={} reads one of them, --option split=all reads all as one", names[0]);
+  return {};
 }
 
 Result<int> inspect(const InspectArguments& arguments) {
@@ -288,7 +296,7 @@ Result<int> inspect(const InspectArguments& arguments) {
   if (!opened.ok()) {
     const std::vector<std::string> splits = splits_to_choose(arguments.input);
     if (splits.empty()) return opened.status();
-    show_splits(arguments.input, splits, arguments.json);
+    HEADRACE_TRY(show_splits(arguments.input, splits, arguments.json));
     return kOk;
   }
   const SampleReader reader(*std::move(opened));

@@ -61,9 +61,19 @@ size_t end_of_word(std::string_view text, size_t at) {
   constexpr std::string_view kT10k = "t10k";
   const bool is_t10k = lower_case(text.substr(at, kT10k.size())) == kT10k;
   size_t end = is_t10k ? at + kT10k.size() : at;
-  while (end < text.size() && (is_lower(text[end]) || is_upper(text[end])) &&
-         !(end > at && is_lower(text[end - 1]) && is_upper(text[end])))
+  const auto is_letter = [&](size_t i) {
+    return i < text.size() && (is_lower(text[i]) || is_upper(text[i]));
+  };
+  while (is_letter(end)) {
+    if (end > at && is_lower(text[end - 1]) && is_upper(text[end])) break;
+    // "KDDTrain" and "VOCtrainval": capitals, then a word.
+    if (end >= at + 2 && is_upper(text[end - 1]) && is_upper(text[end - 2])) {
+      size_t behind = end + 1;
+      while (behind < text.size() && is_lower(text[behind])) ++behind;
+      if (behind > end + 1 && kind_of_word(text.substr(end, behind - end))) break;
+    }
     ++end;
+  }
   return end;
 }
 
@@ -132,23 +142,44 @@ std::optional<SplitName> find_word(std::string_view text, bool is_folder) {
                    rest_of(text.substr(0, other->begin), text.substr(other->end))};
 }
 
-}  // namespace
-
-// Without a number of shards and the extensions, which may be two: "train.jsonl.gz", but not "v1.0-train".
-std::optional<SplitName> split_name(std::string_view name, bool is_folder) {
-  const std::string unnumbered = without_number(std::string(name));
-  std::string_view text = unnumbered;
+// An extension, and that of a compression behind it: "train.jsonl.gz", "train.en.txt", but not "v1.0-train".
+std::string_view without_extensions(std::string_view text, bool is_folder) {
+  constexpr std::array<std::string_view, 7> packed{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};
   for (int i = 0; i < 2; ++i) {
     const size_t dot = text.rfind('.');
     if (dot == std::string_view::npos || dot == 0 || find_word(text.substr(dot + 1), is_folder)) break;
+    const bool is_packed = std::ranges::find(packed, lower_case(text.substr(dot))) != packed.end();
     text = text.substr(0, dot);
+    if (!is_packed) break;
   }
-  return find_word(text, is_folder);
+  return text;
+}
+
+}  // namespace
+
+std::optional<SplitName> split_name(std::string_view name, bool is_folder) {
+  if (const size_t sign = name.find('='); is_folder && sign != std::string_view::npos) {
+    // A partition: the values of other columns may be words of splits, too.
+    constexpr std::array<std::string_view, 5> keys{"split", "set", "subset", "fold", "partition"};
+    if (std::ranges::find(keys, lower_case(name.substr(0, sign))) == keys.end()) return std::nullopt;
+  }
+  const std::string unnumbered = without_number(std::string(name));
+  return find_word(without_extensions(unnumbered, is_folder), is_folder);
 }
 
 std::optional<SplitKind> split_kind(std::string_view word) {
-  const auto name = split_name(word, true);
-  return name && name->is_bare() ? std::optional(name->kind) : std::nullopt;
+  const auto is_letter = [](char c) { return is_lower(c) || is_upper(c); };
+  const bool is_word = std::ranges::all_of(word, is_letter) || word == "t10k";
+  // "trainval" holds two kinds, and stands for itself.
+  return is_word && lower_case(word) != "trainval" ? kind_of_word(word) : std::nullopt;
+}
+
+std::string split_stem(std::string_view name) {
+  const std::string unnumbered = without_number(std::string(name));
+  std::string_view out = without_extensions(unnumbered, false);
+  while (!out.empty() && (is_number(out.back()) || out.back() == '-' || out.back() == '_'))
+    out.remove_suffix(1);
+  return std::string(out);
 }
 
 }  // namespace headrace

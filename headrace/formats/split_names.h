@@ -24,7 +24,10 @@ struct SplitName {
 };
 // Nothing if no word of the name is that of a split, or two kinds are. An extension is not part of the name.
 std::optional<SplitName> split_name(std::string_view name, bool is_folder);
-// The kind of a word that a user gives: "val", "validation", "train2017". Nothing if it is not one of ours.
+// The kind of a word that a user gives: "val", "validation". Nothing if it is not one of ours, or says more:
+// "trainval", "train2017", "train[:10%]".
 std::optional<SplitKind> split_kind(std::string_view word);
+// The name without extensions and numbers: "dev_matched" of "dev_matched-00000-of-00002.tsv.gz".
+std::string split_stem(std::string_view name);
 
 }  // namespace headrace

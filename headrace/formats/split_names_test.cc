@@ -32,6 +32,11 @@ TEST(SplitNames, AreWordsOfNames) {
       {"train-images.idx3-ubyte", false, "train", "*_images"},
       {"instances_train2017.json", false, "train2017", "instances_*"},
       {"validation_matched.tsv", false, "validation", "*_matched"},
+      {"train.en.txt", false, "train", "*_en"},
+      {"KDDTrain+.csv", false, "Train", "kdd_*"},
+      {"VOCtrainval_06-Nov-2007", true, "trainval", "voc_*_nov"},
+      {"env=dev", true, "", ""},
+      {"split=dev", true, "dev", "*"},
       {"trainImages.npy", false, "train", "*_images"},
       {"TEST.CSV", false, "TEST", "*"},
       {"v1.0-trainval", true, "trainval", "v_*"},
@@ -64,10 +69,11 @@ TEST(SplitNames, AreWordsOfNames) {
 }
 
 TEST(SplitNames, OfAKindStandForEachOther) {
-  for (const char* word : {"val", "valid", "validation", "dev", "val2017"})
+  for (const char* word : {"val", "valid", "validation", "dev", "Val"})
     EXPECT_EQ(split_kind(word), SplitKind::validation) << word;
   EXPECT_EQ(split_kind("t10k"), SplitKind::test);
-  EXPECT_EQ(split_kind("x_train"), std::nullopt);
+  for (const char* word : {"x_train", "train2017", "trainval", "train[:10%]", "!train", ""})
+    EXPECT_EQ(split_kind(word), std::nullopt) << word;
   EXPECT_EQ(split_kind("cat"), std::nullopt);
 }
 

@@ -265,7 +265,7 @@ MNIST = sorted((DATA / "mnist_cifar").glob("**/*ubyte*")) if DATA.exists() else 
 @pytest.mark.skipif(not MNIST, reason="HEADRACE_DATA names no folder with MNIST's files")
 def test_real_files_of_mnist() -> None:
     for path in MNIST:
-        check(hr.read(path), load_idx(path))
+        check(hr.read_idx(path, labels=False), load_idx(path))
     (images,) = (p for p in MNIST if p.name == "t10k-images-idx3-ubyte.gz")
     labels = images.with_name("t10k-labels-idx1-ubyte.gz")
     ds = hr.read_idx(images, labels=labels)

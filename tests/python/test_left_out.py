@@ -97,8 +97,9 @@ def other_kinds(folder: Path) -> tuple[Path, dict[str, Any], str]:
 
 
 def other_images(folder: Path) -> tuple[Path, dict[str, Any], str]:
-    (folder / "p/cat").mkdir(parents=True)
-    Image.new("RGB", (4, 4)).save(folder / "p/cat/a.png")
+    for name in ("cat", "dog"):
+        (folder / "p" / name).mkdir(parents=True)
+        Image.new("RGB", (4, 4)).save(folder / "p" / name / "a.png")
     (folder / "p/cat/b.heic").write_bytes(b"x")
     (folder / "p/cat/notes.txt").write_bytes(b"x")
     return folder / "p", {}, "images in formats that are not supported are left out: .heic (1)"

@@ -377,7 +377,7 @@ DOWNLOADED: dict[str, tuple[dict[str, bytes], dict[str, tuple[str, int]]]] = {
     "Hub clone with .gitattributes": ({".gitattributes": b"x", "README.md": b"x", "train.jsonl": JSON3, "validation.jsonl": JSON1, "test.jsonl": JSON1}, {"test": ("a", 1), "train": ("a", 3), "validation": ("a", 1)}),
     "Hub clone, config default": ({"README.md": b"x", "default/train/0000.jsonl": JSON3, "default/test/0000.jsonl": JSON1}, {"test": ("a", 1), "train": ("a", 3)}),
     "IMDB of the Hub": ({"plain_text/train-00000-of-00001.jsonl": JSON3, "plain_text/test-00000-of-00001.jsonl": JSON1, "plain_text/unsupervised-00000-of-00001.jsonl": JSON1}, {"test": ("a", 1), "train": ("a", 3), "unsupervised": ("a", 1)}),
-    "MNLI of GLUE": ({"train.jsonl": JSON3, "dev_matched.jsonl": JSON1, "dev_mismatched.jsonl": JSON1, "test_matched.jsonl": JSON1, "test_mismatched.jsonl": JSON1}, {"dev": ("a", 2), "test": ("a", 2), "train": ("a", 3)}),
+    "MNLI of GLUE": ({"train.jsonl": JSON3, "dev_matched.jsonl": JSON1, "dev_mismatched.jsonl": JSON1, "test_matched.jsonl": JSON1, "test_mismatched.jsonl": JSON1}, {"dev_matched": ("a", 1), "dev_mismatched": ("a", 1), "test_matched": ("a", 1), "test_mismatched": ("a", 1), "train": ("a", 3)}),
     "WikiText": ({"wikitext-2/wiki.train.tokens.txt": b"a\nb\nc\n", "wikitext-2/wiki.valid.tokens.txt": b"a\n", "wikitext-2/wiki.test.tokens.txt": b"a\n"}, {"test": ("line", 1), "train": ("line", 3), "valid": ("line", 1)}),
     "PTB": ({"ptb.train.txt": b"a\nb\nc\n", "ptb.valid.txt": b"a\n", "ptb.test.txt": b"a\n"}, {"test": ("line", 1), "train": ("line", 3), "valid": ("line", 1)}),
     "AG news": ({"train.csv": CSV3, "test.csv": CSV1, "classes.txt": b"x\n", "readme.txt": b"x"}, {"test": ("a b", 1), "train": ("a b", 3)}),
@@ -508,11 +508,65 @@ def test_an_empty_class_keeps_its_number(tmp_path: Path) -> None:
     assert data.metadata["classes"] == ["a", "b", "c"] and [s["label"] for s in data] == [0, 2]
 
 
-def test_splits_of_other_classes_are_not_joined(tmp_path: Path) -> None:
-    """Labels of two splits must mean the same."""
-    pictures(tmp_path, {"train/cat": 1, "train/dog": 1, "val/cat": 1, "val/eel": 1})
-    with pytest.raises(ValueError, match='split "train" and split "val" have different classes'):
-        hr.read(tmp_path, split="all")
+def test_labels_mean_the_same_in_all_splits(tmp_path: Path) -> None:
+    """A split that lacks a class does not shift the numbers of those behind it."""
+    pictures(tmp_path, {"train/cat": 1, "train/dog": 1, "train/eel": 1, "val/cat": 1, "val/eel": 1})
+    val = hr.read(tmp_path, split="val")
+    assert val.metadata["classes"] == ["cat", "dog", "eel"] and [s["label"] for s in val] == [0, 2]
+    assert [s["label"] for s in hr.read(tmp_path, split="all")] == [0, 1, 2, 0, 2]
+
+
+def test_hidden_files_are_no_images(tmp_path: Path) -> None:
+    """A class folder with only ".gitkeep" in it is empty."""
+    pictures(tmp_path, {"a": 1, "b": 0, "c": 1})
+    (tmp_path / "b/.gitkeep").touch()
+    with pytest.warns(UserWarning, match="1 of 3 class folders has no images and keeps its label: 'b'"):
+        assert [s["label"] for s in hr.read(tmp_path)] == [0, 2]
+
+
+def test_an_image_beside_the_classes_is_said(tmp_path: Path) -> None:
+    """It would take the labels of all others."""
+    pictures(tmp_path, {"a": 1, "b": 2})
+    (tmp_path / "logo.jpg").write_bytes(JPEG)
+    with pytest.warns(UserWarning, match="1 of 4 images lie beside the folders"):
+        assert list(hr.read(tmp_path).schema) == ["image"]
+
+
+@pytest.mark.parametrize(
+    "split", ["train[:50%]", "train[0]", "!train", "train-50", "train2017", "trainval", "", 3, {}, [1]]
+)
+def test_words_that_say_more_are_refused(split: object, tmp_path: Path) -> None:
+    """Only a plain word stands for another of its kind."""
+    written({"train.jsonl": JSON3, "test.jsonl": JSON1}, tmp_path)
+    with pytest.raises(ValueError, match="split"):
+        hr.read(tmp_path, split=split)
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["train.csv", "train_small.csv", "test.csv"], ["test", "train", "train_small"]),
+        (["train.en.txt", "train.de.txt", "test.en.txt", "test.de.txt"], ["test.de", "test.en", "train.de", "train.en"]),
+        (["train_images/1.jpg", "train_masks/1.png", "val_images/2.jpg", "val_masks/2.png"], ["train_images", "train_masks", "val_images", "val_masks"]),
+        (["KDDTrain+.csv", "KDDTest+.csv"], ["Test", "Train"]),
+        (["env=dev/0.jsonl", "env=test/0.jsonl"], []),
+        (["training/1.jpg", "training/2.jpg", "testing/1.jpg"], ["testing", "training"]),
+    ],
+)  # fmt: skip
+def test_names_of_splits(files: list[str], names: list[str], tmp_path: Path) -> None:
+    """Other words make other splits of the same kind; a word of a partition's value is none."""
+    written(dict.fromkeys(files, JSON1), tmp_path)
+    assert hr.list_splits(tmp_path) == names
+
+
+def test_several_downloaded_data_sets(tmp_path: Path) -> None:
+    """Of two, none is dropped."""
+    written(mnist("MNIST/raw/") | mnist("FashionMNIST/raw/"), tmp_path)
+    for options in ({}, {"split": "train"}):
+        with pytest.raises(
+            ValueError, match="splits of several data sets; open one of them: 'FashionMNIST/raw', 'MNIST/raw'"
+        ):
+            hr.read(tmp_path, **options)
 
 
 # ---- partitions

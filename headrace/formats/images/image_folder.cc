@@ -63,8 +63,12 @@ std::vector<std::string> empty_folders(const Listing& listing) {
     if (const std::string_view name = listing.directories[i];
         !name.empty() && name.find('/') == std::string_view::npos && !is_hidden(name))
       out.emplace(name);
+  for (size_t i = 0; i < listing.files.size(); ++i)  // where a store lists no directories
+    if (const std::string_view name = listing.files[i]; name.ends_with("/.gitkeep"))
+      out.emplace(name.substr(0, name.find('/')));
   for (size_t i = 0; i < listing.files.size() && !out.empty(); ++i) {
     const std::string_view name = listing.files[i];
+    if (is_hidden(name)) continue;  // ".gitkeep"
     if (const auto it = out.find(name.substr(0, name.find('/'))); it != out.end()) out.erase(it);
   }
   for (const Listing::Problem& problem : listing.problems) {  // what cannot be read is not empty
@@ -98,9 +102,10 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
     for (const std::string& folder : empty) number.emplace(folder, static_cast<int64_t>(number.size()));
   if (!number.empty() && !empty.empty())
     out.notes.push_back(std::to_string(empty.size()) + " of " + std::to_string(number.size()) +
-                        " class folders " + (empty.size() == 1 ? "has" : "have") +
-                        " no images and keep their labels: " + folder_names(empty) +
-                        "; set classes= to choose the classes");
+                        " class folders " +
+                        (empty.size() == 1 ? "has no images and keeps its label: "
+                                           : "have no images and keep their labels: ") +
+                        folder_names(empty) + "; set classes= to choose the classes");
   std::vector<int64_t> sorted(number.size());
   for (const auto& [folder, first_number] : number) {
     sorted[static_cast<size_t>(first_number)] = static_cast<int64_t>(out.classes.size());
@@ -188,6 +193,12 @@ Result<SourceOpening> open_flat(const OpenRequest& request) {
       out.left_out.add(listing->files[i]);
   }
   out.left_out.folders.clear();  // they would not be classes
+  const Layout layout = layout_of(*listing);
+  if (request.recognised && layout.at_root > 0 && layout.in_folders > 0)
+    out.notes.push_back(
+        std::to_string(layout.at_root) + " of " + std::to_string(layout.at_root + layout.in_folders) +
+        " images lie beside the folders of the others, so that all are read without labels; set "
+        "format=\"image_folder\" for the folders as classes, or format=\"images\" to silence this note");
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "images", request));
   return ready(std::move(source));
 }

@@ -21,7 +21,8 @@ class ChangedBlock final : public Block {
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     HEADRACE_TRY(block_->get(row, fields));
     for (size_t i = 0; i < fields.size(); ++i) {
-      if (!changes_->changes[i]) continue;
+      // What a null is read as has no unit and is no class.
+      if (!changes_->changes[i] || block_->is_null(row, static_cast<int>(i))) continue;
       auto changed = changes_->changes[i](fields[i]);
       if (!changed.ok())
         return Status(changed.status()).before("field " + in_quotes(changes_->names[i]) + ": ");
@@ -32,6 +33,7 @@ class ChangedBlock final : public Block {
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
     return put_each(*this, rows, to);
   }
+  bool is_null(uint64_t row, int field) const override { return block_->is_null(row, field); }
   size_t held_bytes() const override { return block_->held_bytes(); }
 
  private:

@@ -51,15 +51,16 @@ NamedArray named_array(std::string_view path) {
   name = name.substr(0, name.rfind('.'));
   const std::string lower = lower_case(name);
   const auto is_letter = [&](size_t i) { return i < lower.size() && lower[i] >= 'a' && lower[i] <= 'z'; };
+  const auto is_capital = [&](size_t i) { return is_letter(i) && name[i] != lower[i]; };
   for (size_t at = 0; at < lower.size(); ++at) {
     size_t end = at;
-    while (is_letter(end)) ++end;
+    while (is_letter(end) && !(end > at && is_capital(end) && !is_capital(end - 1))) ++end;  // "trainX"
     const std::string_view word = std::string_view(lower).substr(at, end - at);
     const bool is_input = std::ranges::find(kInputs, word) != kInputs.end();
     if (is_input || std::ranges::find(kOutputs, word) != kOutputs.end())
       return {std::string(name.substr(at, end - at)), lower.substr(0, at) + "*" + lower.substr(end),
               is_input};
-    at = std::max(at, end);
+    at = std::max(at, std::max(end, at + 1) - 1);
   }
   return {};
 }

@@ -105,6 +105,58 @@ Value without_split(const Value& options) {
   return out;
 }
 
+// Without the columns that are partitions, which no file has; `left`: those of the partitions that are
+// wanted.
+Result<Value> options_of_files(const Value& options, std::vector<ConstantField>& left) {
+  const Value* columns = options.find("columns");
+  if (!columns || !columns->list()) return options;
+  const auto is_wanted = [&](const ConstantField& field) {
+    return std::ranges::find(*columns->list(), Value(field.name)) != columns->list()->end();
+  };
+  Value::List of_files;
+  for (const Value& column : *columns->list())
+    if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
+      of_files.push_back(column);
+  if (of_files.empty())
+    return invalid("columns: expected at least one column of the files, got " + columns->dump());
+  std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
+  Value out = options;
+  out.set("columns", std::move(of_files));
+  return out;
+}
+
+Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
+                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
+  std::vector<PartOfJoined> parts;
+  std::vector<std::string> names;
+  for (HivePartition& partition : partitions) {
+    Wanted part = wanted;
+    part.given = {paths_of(folder.path, partition.files), true};
+    part.path = wanted.given.value();
+    HEADRACE_ASSIGN(part.options, options_of_files(wanted.options, partition.values));
+    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
+    names.clear();
+    for (const ConstantField& field : partition.values) {
+      if (source->schema().find(field.name) >= 0)
+        return invalid("read: " + in_quotes(part.given.paths[0]) + ": " + in_quotes(field.name) +
+                       " is both a column of the file and a folder; pass the files as a list or a pattern to "
+                       "read the column");
+      names.push_back(field.name);
+    }
+    parts.push_back({in_quotes(parent_of(part.given.paths[0])),
+                     with_constant_fields(std::move(source), std::move(partition.values))});
+  }
+  Value description = parts[0].source->describe(), metadata = parts[0].source->metadata();
+  if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
+  metadata.set("partitions", Value::List(names.begin(), names.end()));
+  uint64_t files = 0;
+  for (const PartOfJoined& part : parts) files += part.source->num_files();
+  if (metadata.find("files")) metadata.set("files", files);
+  auto joined = joined_source(std::move(parts), std::move(description));
+  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  return with_metadata(*std::move(joined), std::move(metadata));
+}
+
 // The splits that the user chose.
 Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* named, const Probe& folder,
                               const Splits& splits, const IndexingOptions& indexing) {
@@ -114,9 +166,17 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   auto chosen = choose_splits(splits, wanted.split);
   if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
   const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
+  if (are_all && (!named || named->takes_files)) {  // the splits may be a column
+    auto partitions = hive_partitions(*folder.listing);
+    if (partitions.ok() && !partitions->empty())
+      return open_partitions(store, wanted, folder, *std::move(partitions), indexing);
+  }
   if (are_all && !splits.are_certain)  // what lies beside them is part of it
     return open_looked_at(store, wanted, named, folder, indexing);
-  const auto is_list = [](const Split& split) { return split.format.empty() && !split.are_folders; };
+  const auto is_list = [&](const Split& split) {
+    const bool are_fields = chosen->size() > 1 && split.paths.size() > 1 && split.paths[0].ends_with(".npy");
+    return split.format.empty() && !split.are_folders && !are_fields;
+  };
   if (!std::ranges::all_of(*chosen, is_list)) return open_splits(store, wanted, folder, *chosen, indexing);
   std::vector<std::string> names;
   for (const Split& split : *chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
@@ -186,6 +246,10 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
     HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
   }
   if (names.empty()) return invalid("split: expected at least one name, got " + choice->dump());
+  for (size_t i = 1; i < names.size(); ++i)
+    if (std::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<ptrdiff_t>(i))
+      return invalid("split: " + Value(names[i]).dump() + " is given twice");
   std::vector<PartOfJoined> parts;
   for (const std::string& name : names) {
     Wanted part = wanted;
@@ -208,58 +272,6 @@ SourcePtr with_note(SourcePtr source, std::string note) {
 Wanted without_choice(Wanted wanted) {
   wanted.options = without_split(wanted.options);
   return wanted;
-}
-
-// Without the columns that are partitions, which no file has; `left`: those of the partitions that are
-// wanted.
-Result<Value> options_of_files(const Value& options, std::vector<ConstantField>& left) {
-  const Value* columns = options.find("columns");
-  if (!columns || !columns->list()) return options;
-  const auto is_wanted = [&](const ConstantField& field) {
-    return std::ranges::find(*columns->list(), Value(field.name)) != columns->list()->end();
-  };
-  Value::List of_files;
-  for (const Value& column : *columns->list())
-    if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
-      of_files.push_back(column);
-  if (of_files.empty())
-    return invalid("columns: expected at least one column of the files, got " + columns->dump());
-  std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
-  Value out = options;
-  out.set("columns", std::move(of_files));
-  return out;
-}
-
-Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
-                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
-  std::vector<PartOfJoined> parts;
-  std::vector<std::string> names;
-  for (HivePartition& partition : partitions) {
-    Wanted part = wanted;
-    part.given = {paths_of(folder.path, partition.files), true};
-    part.path = wanted.given.value();
-    HEADRACE_ASSIGN(part.options, options_of_files(wanted.options, partition.values));
-    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
-    names.clear();
-    for (const ConstantField& field : partition.values) {
-      if (source->schema().find(field.name) >= 0)
-        return invalid("read: " + in_quotes(part.given.paths[0]) + ": " + in_quotes(field.name) +
-                       " is both a column of the file and a folder; pass the files as a list or a pattern to "
-                       "read the column");
-      names.push_back(field.name);
-    }
-    parts.push_back({in_quotes(parent_of(part.given.paths[0])),
-                     with_constant_fields(std::move(source), std::move(partition.values))});
-  }
-  Value description = parts[0].source->describe(), metadata = parts[0].source->metadata();
-  if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
-  metadata.set("partitions", Value::List(names.begin(), names.end()));
-  uint64_t files = 0;
-  for (const PartOfJoined& part : parts) files += part.source->num_files();
-  if (metadata.find("files")) metadata.set("files", files);
-  auto joined = joined_source(std::move(parts), std::move(description));
-  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
-  return with_metadata(*std::move(joined), std::move(metadata));
 }
 
 }  // namespace

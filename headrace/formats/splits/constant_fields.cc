@@ -17,6 +17,9 @@ class BlockWithConstants final : public Block {
     fields.insert(fields.end(), constants_->begin(), constants_->end());
     return {};
   }
+  bool is_null(uint64_t row, int field) const override {
+    return static_cast<size_t>(field) < own_ && block_->is_null(row, field);
+  }
   size_t held_bytes() const override { return block_->held_bytes(); }
   bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
     if (static_cast<size_t>(field) < own_) return block_->gather(rows, field, out);
@@ -88,6 +91,23 @@ class SourceWithConstants final : public Source {
     return hash_text(text);
   }
   Value metadata() const override { return source_->metadata(); }
+  // Where those of the source come first, as they do here.
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    const size_t own = schema_.size() - constants_->size();
+    std::vector<int> of_source;
+    std::vector<ConstantField> constants;
+    for (const int field : fields) {
+      const auto at = static_cast<size_t>(field);
+      if (at < own && !constants.empty()) return nullptr;
+      if (at < own)
+        of_source.push_back(field);
+      else
+        constants.push_back({schema_.names[at], (*constants_)[at - own]});
+    }
+    SourcePtr part = of_source.empty() ? nullptr : source_->with_fields(of_source);
+    if (!part || constants.empty()) return part;
+    return with_constant_fields(std::move(part), std::move(constants));
+  }
   bool resident() const override { return source_->resident(); }
 
  private:

@@ -60,26 +60,20 @@ std::vector<Split> of_mnist(const std::vector<std::string_view>& files) {
 // "data_batch_1.bin" to 5 and "test_batch.bin", or "train.bin" and "test.bin" beside the names of CIFAR-100's
 // classes.
 std::vector<Split> of_cifar(const std::vector<std::string_view>& files) {
-  std::map<std::string, std::vector<std::string_view>, std::less<>> folders;
-  for (const std::string_view path : files)
-    if (path.ends_with(".bin") || path.ends_with("_label_names.txt"))
-      folders[std::string(folder_of(path))].push_back(path);
-  for (const auto& [folder, paths] : folders) {
-    Split train{"train", {}, "cifar"}, test{"test", {}, "cifar"};
-    bool has_fine = false;
-    for (const std::string_view path : paths) {
-      const std::string_view name = name_of(path);
-      has_fine = has_fine || name == "fine_label_names.txt";
-      if (name.starts_with("data_batch_") || name == "train.bin") train.paths.emplace_back(path);
-      if (name == "test_batch.bin" || name == "test.bin") test.paths.emplace_back(path);
-    }
-    if (train.paths.empty() || test.paths.empty()) continue;
-    const bool is_10 = name_of(test.paths[0]) == "test_batch.bin" && name_of(train.paths[0]) != "train.bin";
-    if (!is_10 && !has_fine) continue;
-    for (Split* split : {&train, &test}) split->options.emplace_back("classes", is_10 ? 10 : 100);
-    return {test, train};
+  Split train{"train", {}, "cifar"}, test{"test", {}, "cifar"};
+  bool has_fine = false;
+  for (const std::string_view path : files) {
+    const std::string_view name = name_of(path);
+    has_fine = has_fine || name == "fine_label_names.txt";
+    const bool is_batch = name.starts_with("data_batch_") && name.ends_with(".bin");
+    if (is_batch || name == "train.bin") train.paths.emplace_back(path);
+    if (name == "test_batch.bin" || name == "test.bin") test.paths.emplace_back(path);
   }
-  return {};
+  if (train.paths.empty() || test.paths.empty()) return {};
+  const bool is_10 = name_of(test.paths[0]) == "test_batch.bin" && name_of(train.paths[0]) != "train.bin";
+  if (!is_10 && !has_fine) return {};
+  for (Split* split : {&train, &test}) split->options.emplace_back("classes", is_10 ? 10 : 100);
+  return {test, train};
 }
 
 // "annotations/instances_val2017.json"; of several kinds of annotations for a split, the first of this list.
@@ -94,14 +88,15 @@ std::vector<Split> of_coco(const std::vector<std::string_view>& files) {
       if (!name.starts_with(kind) || !name.ends_with(".json") || mark != kind.size()) continue;
       const std::string split(
           name.substr(mark + 1, name.size() - mark - 1 - std::string_view(".json").size()));
-      if (split_kind(split)) out.try_emplace(split, Split{split, {std::string(path)}, "coco"});
+      if (const auto kind = split_name(split, false); kind && kind->is_bare())
+        out.try_emplace(split, Split{split, {std::string(path)}, "coco"});
     }
   return sorted(std::move(out));
 }
 
 }  // namespace
 
-std::vector<Split> downloaded_splits(const Listing& listing) {
+std::vector<DownloadedSplits> downloaded_splits(const Listing& listing) {
   std::vector<std::string_view> files;
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view name = name_of(listing.files[i]);
@@ -109,9 +104,25 @@ std::vector<Split> downloaded_splits(const Listing& listing) {
         name.find("-ubyte") != std::string_view::npos)
       files.push_back(listing.files[i]);
   }
-  for (const auto find : {of_mnist, of_cifar, of_coco})
-    if (std::vector<Split> out = find(files); !out.empty()) return out;
-  return {};
+  // By folder: the annotations of COCO are in one of their own.
+  std::map<std::string, std::vector<std::string_view>, std::less<>> folders;
+  for (const std::string_view file : files) {
+    std::string_view folder = folder_of(file);
+    if (folder.ends_with('/')) folder.remove_suffix(1);
+    if (name_of(folder) == "annotations") folder = folder_of(folder);
+    if (folder.ends_with('/')) folder.remove_suffix(1);
+    folders[std::string(folder)].push_back(file);
+  }
+  std::vector<DownloadedSplits> out;
+  for (const auto& [folder, inside] : folders)
+    for (const auto find : {of_mnist, of_cifar, of_coco})
+      if (std::vector<Split> splits = find(inside); !splits.empty()) {
+        for (Split& split : splits)
+          if (const auto name = split_name(split.name, false)) split.kind = name->kind;
+        out.push_back({folder, std::move(splits)});
+        break;
+      }
+  return out;
 }
 
 }  // namespace headrace

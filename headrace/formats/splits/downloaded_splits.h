@@ -7,7 +7,11 @@
 
 namespace headrace {
 
-// Sorted by name; empty if the folder, or one below it, holds none of them.
-std::vector<Split> downloaded_splits(const Listing& listing);
+struct DownloadedSplits {
+  std::string folder;         // of the data set, below that of the listing
+  std::vector<Split> splits;  // sorted by name
+};
+// Those of each such data set in the folder and below.
+std::vector<DownloadedSplits> downloaded_splits(const Listing& listing);
 
 }  // namespace headrace

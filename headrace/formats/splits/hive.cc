@@ -54,6 +54,7 @@ std::vector<std::string_view> data_files(const Names& files) {
     const std::string_view path = files[i], name = path.substr(path.rfind('/') + 1);
     const std::string kind = shard_kind(name);
     if (name.starts_with('_') || name.starts_with('.') || is_our_own(path)) continue;
+    if (kind.empty() && path.find('/') == std::string_view::npos) continue;  // "LICENSE"
     if (!is_beside_data(kind))
       out.push_back(path);
     else if (is_text_data(kind))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
+#include "headrace/formats/data_notes.h"
 
 namespace headrace {
 namespace {
@@ -23,6 +24,20 @@ class OpenInPart final : public Opening<BlockPtr> {
   std::unique_ptr<Opening<BlockPtr>> opening_;
   uint64_t first_file_;
 };
+
+// What is said of a part alone, and holds for the whole if the others have nothing to say.
+bool is_of_part(std::string_view key) {
+  constexpr std::string_view keys[] = {"left_out", "missing", "differs", "empty", "problems", "damaged"};
+  return std::ranges::find(keys, key) != std::end(keys);
+}
+
+std::vector<std::string> notes_of_value(const Value& metadata) {
+  std::vector<std::string> out;
+  if (const Value* notes = metadata.find("notes"); notes && notes->list())
+    for (const Value& note : *notes->list())
+      if (note.text()) out.push_back(*note.text());
+  return out;
+}
 
 class JoinedSource final : public Source {
  public:
@@ -71,7 +86,31 @@ class JoinedSource final : public Source {
     for (const SourcePtr& part : parts_) text += ' ' + part->fingerprint();
     return hash_text(text);
   }
-  Value metadata() const override { return parts_[0]->metadata(); }
+  // Counts add up, notes are those of all parts, and what differs otherwise holds for none.
+  Value metadata() const override {
+    Value out = parts_[0]->metadata();
+    for (size_t i = 1; i < parts_.size(); ++i) {
+      const Value part = parts_[i]->metadata();
+      for (const std::string& note : notes_in(*parts_[i]))
+        if (std::vector<std::string> known = notes_of_value(out);
+            std::ranges::find(known, note) == known.end())
+          add_note(out, note);
+      Value::Object both;
+      for (const auto& [key, value] : *out.object()) {
+        const Value* other = part.find(key);
+        if (key == "notes" || (other && *other == value))
+          both.emplace_back(key, value);
+        else if (other && value.integer() && other->integer())
+          both.emplace_back(key, *value.integer() + *other->integer());
+        else if (!other && is_of_part(key))
+          both.emplace_back(key, value);
+      }
+      for (const auto& [key, value] : *part.object())
+        if (is_of_part(key) && !out.find(key)) both.emplace_back(key, value);
+      out = Value(std::move(both));
+    }
+    return out;
+  }
   SourcePtr with_fields(std::span<const int> fields) const override {
     std::vector<SourcePtr> narrow;
     for (const SourcePtr& part : parts_) {

@@ -17,9 +17,9 @@
 namespace headrace {
 namespace {
 
-constexpr size_t kDeepest = 6;         // levels of folders that are searched
-constexpr size_t kLeastPrefix = 3;     // letters that folders beside splits have in common with them: "seg_"
-constexpr size_t kShownDataSets = 10;  // in a message
+constexpr size_t kDeepest = 6;      // levels of folders that are searched
+constexpr size_t kLeastPrefix = 3;  // letters that folders beside splits have in common with them: "seg_"
+constexpr size_t kShownDataSets = 10, kShownNames = 20;  // in a message
 
 // What a folder holds, itself and below.
 struct Folder {
@@ -113,14 +113,14 @@ Folder tree_of(const Listing& listing) {
 
 // Words of files and folders that usually lie beside splits.
 bool is_known_company(std::string_view name) {
-  constexpr std::array<std::string_view, 44> known{
-      "annotation", "annotations", "attributes",  "categories",    "class",   "classes",    "code",
-      "dataset",    "demo",        "description", "devkit",        "doc",     "docs",       "example",
-      "examples",   "features",    "gender",      "imagesets",     "index",   "info",       "infos",
-      "key",        "label",       "labels",      "licence",       "license", "list",       "lists",
-      "manifest",   "mapping",     "mask",        "masks",         "meta",    "metadata",   "names",
-      "readme",     "sample",      "scripts",     "segmentations", "stats",   "submission", "synsets",
-      "vocab",      "words"};
+  constexpr std::array<std::string_view, 46> known{
+      "annotation", "annotations", "attributes",  "categories", "class",         "classes", "code",
+      "dataset",    "demo",        "description", "devkit",     "doc",           "docs",    "example",
+      "examples",   "features",    "gender",      "gt",         "imagesets",     "index",   "info",
+      "infos",      "key",         "label",       "labels",     "licence",       "license", "list",
+      "lists",      "manifest",    "mapping",     "mask",       "masks",         "meta",    "metadata",
+      "names",      "readme",      "sample",      "scripts",    "segmentations", "stats",   "submission",
+      "synsets",    "truth",       "vocab",       "words"};
   const std::string lower = lower_case(name);
   for (size_t at = 0; at < lower.size();) {
     const auto is_letter = [&](size_t i) { return i < lower.size() && lower[i] >= 'a' && lower[i] <= 'z'; };
@@ -167,16 +167,19 @@ const std::vector<std::string_view>* most_common(const Folder& folder) {
 
 // "seg_pred" is one of the splits "seg_train" and "seg_test".
 void add_those_named_alike(std::vector<std::string>& others, Point& out) {
-  for (const auto& [name, split] : std::vector(out.entries)) {
-    const size_t star = split.rest.find('*');
-    if (star < kLeastPrefix || star + 1 != split.rest.size()) continue;
-    std::erase_if(others, [&, prefix = split.rest.substr(0, star)](const std::string& other) {
-      const std::string lower = lower_case(other);
-      if (!lower.starts_with(prefix) || lower.size() == prefix.size()) return false;
-      out.entries.emplace_back(other, SplitName{SplitKind::other, other.substr(prefix.size()), split.rest});
+  std::map<std::string, std::string> rests;  // by their prefix
+  for (const auto& [name, split] : out.entries)
+    if (const size_t star = split.rest.find('*'); star >= kLeastPrefix && star + 1 == split.rest.size())
+      rests.emplace(split.rest.substr(0, star), split.rest);
+  std::erase_if(others, [&](const std::string& other) {
+    const std::string stem = split_stem(other), lower = lower_case(stem);
+    for (const auto& [prefix, rest] : rests) {
+      if (!lower.starts_with(prefix) || lower.size() == prefix.size()) continue;
+      out.entries.emplace_back(other, SplitName{SplitKind::other, stem.substr(prefix.size()), rest});
       return true;
-    });
-  }
+    }
+    return false;
+  });
 }
 
 Point finished(Point out, std::vector<std::string> others) {
@@ -200,11 +203,11 @@ Point folders_of(const Folder& folder) {
       out.rank = std::max(out.rank, below->rank());
       out.entries.emplace_back(name, *std::move(split));
     }
+  std::set<std::string_view> named;
+  for (const auto& [name, split] : out.entries) named.insert(name);
   std::vector<std::string> others;
-  for (const auto& [name, below] : folder.folders) {
-    const auto is_it = [&, &name = name](const auto& entry) { return entry.first == name; };
-    if (below->rank() >= out.rank && std::ranges::none_of(out.entries, is_it)) others.push_back(name);
-  }
+  for (const auto& [name, below] : folder.folders)
+    if (below->rank() >= out.rank && !named.contains(name)) others.push_back(name);
   // Folders of lists beside those of images: "train/", "test/", "labels_train/".
   std::erase_if(out.entries, [&](const auto& entry) {
     return folder.folders.find(entry.first)->second->rank() < out.rank;
@@ -248,11 +251,25 @@ std::string without_repeated(const Folder& above, const std::string& name) {
   return at->path;
 }
 
+// Arrays whose names say which field of the same samples they hold: "x_train.npy", "y_train.npy".
+bool is_role(std::string_view file, std::string_view rest) {
+  constexpr std::array<std::string_view, 8> roles{"x_*",      "y_*",      "*_x",      "*_y",
+                                                  "images_*", "labels_*", "*_images", "*_labels"};
+  return file.ends_with(".npy") && std::ranges::find(roles, rest) != roles.end();
+}
+
+// Splits of one name are one set of samples. Other words make another one of it: "dev_matched" and
+// "dev_mismatched", "train_images" and "train_masks".
 std::vector<Split> splits_at(const Point& point) {
+  std::map<std::string, std::set<std::string_view>> rests;  // of a name
+  for (const auto& [entry, split] : point.entries)
+    if (!is_role(entry, split.rest)) rests[lower_case(split.name)].insert(split.rest);
   std::map<std::string, Split> by_name;
   for (const auto& [entry, split] : point.entries) {
-    Split& out = by_name.try_emplace(lower_case(split.name), Split{split.name, {}}).first->second;
-    out.are_folders = point.are_folders;
+    const bool is_alone = rests[lower_case(split.name)].size() < 2 || split.is_bare();
+    const std::string name = is_alone ? split.name : split_stem(entry);
+    Split& out = by_name.try_emplace(lower_case(name), Split{name, {}}).first->second;
+    out.are_folders = point.are_folders, out.kind = split.kind;
     const std::string& above = point.folder->path;
     out.paths.push_back(point.are_folders ? without_repeated(*point.folder, entry)
                         : above.empty()   ? entry
@@ -293,6 +310,35 @@ void add_annotations(const Listing& listing, std::vector<Split>& splits) {
   }
 }
 
+// The classes of all splits, where some lack a few of them: a label means the same in each.
+void number_classes_alike(const Folder& root, std::vector<Split>& splits) {
+  std::map<Split*, std::set<std::string>> classes;
+  for (Split& split : splits) {
+    const Folder* folder =
+        split.are_folders && split.paths.size() == 1 ? find_folder(root, split.paths[0]) : nullptr;
+    if (!folder || folder->images > 0 || !folder->has_images || !split.format.empty()) continue;
+    for (const auto& [name, below] : folder->folders)
+      if (below->has_images) classes[&split].insert(name);
+  }
+  const auto most = std::ranges::max_element(classes, {}, [](const auto& one) { return one.second.size(); });
+  if (most == classes.end()) return;
+  // Others may be folders of another kind: "val/images/".
+  std::erase_if(classes, [known = most->second](const auto& one) {
+    return std::ranges::none_of(one.second, [&](const std::string& name) { return known.contains(name); });
+  });
+  std::set<std::string> all;
+  bool differ = false;
+  for (const auto& [split, names] : classes) {
+    differ = differ || names != classes.begin()->second;
+    all.insert(names.begin(), names.end());
+  }
+  if (!differ) return;
+  for (const auto& [split, names] : classes) {
+    split->format = "image_folder";
+    split->options.emplace_back("classes", Value::List(all.begin(), all.end()));
+  }
+}
+
 // All places with names of splits, the topmost first; not those below folders that are splits.
 std::vector<Point> points_of(const Folder& root) {
   std::vector<Point> out;
@@ -317,9 +363,11 @@ std::vector<Point> points_of(const Folder& root) {
 
 Splits find_splits(const Listing& listing) {
   Splits out;
-  if (std::vector<Split> downloaded = downloaded_splits(listing); !downloaded.empty()) {
-    out.are_certain = downloaded.size() > 1;
-    out.all = std::move(downloaded);
+  if (std::vector<DownloadedSplits> downloaded = downloaded_splits(listing); !downloaded.empty()) {
+    out.are_certain = downloaded.size() > 1 || downloaded[0].splits.size() > 1;
+    if (downloaded.size() == 1) out.all = std::move(downloaded[0].splits);
+    for (const DownloadedSplits& one : downloaded)
+      if (downloaded.size() > 1) out.data_sets.push_back(one.folder);
     return out;
   }
   const Folder root = tree_of(listing);
@@ -327,14 +375,15 @@ Splits find_splits(const Listing& listing) {
   // Lists of images lie beside the images: they are no data.
   std::erase_if(points, [&](const Point& point) { return point.rank < root.rank(); });
   const bool has_splits = std::ranges::any_of(points, &Point::are_splits);
-  if (has_splits) std::erase_if(points, [](const Point& point) { return !point.are_splits; });
-  if (points.empty()) return out;
   const auto depth = [](const Point& point) {
     const std::string& path = point.folder->path;
     return path.empty() ? 0 : 1 + std::ranges::count(path, '/');
   };
-  const auto least = depth(points.front());
-  std::erase_if(points, [&](const Point& point) { return depth(point) > least; });
+  const auto first = has_splits ? std::ranges::find_if(points, &Point::are_splits) : points.begin();
+  if (first == points.end()) return out;
+  const auto least = depth(*first);
+  // Beside a folder with splits, one with a single split is another data set.
+  std::erase_if(points, [&](const Point& point) { return depth(point) != least || point.kinds == 0; });
   if (points.size() > 1) {
     for (const Point& point : points) out.data_sets.push_back(point.folder->path);
     out.are_certain = has_splits;
@@ -344,10 +393,11 @@ Splits find_splits(const Listing& listing) {
   out.all = splits_at(point);
   add_solution(listing, root, out.all);
   add_annotations(listing, out.all);
+  number_classes_alike(root, out.all);
   out.are_certain = point.are_splits && point.beside.empty();
   out.are_likely =
-      point.are_splits || (point.kinds > 1 && std::ranges::any_of(point.entries, [](const auto& entry) {
-                             return entry.second.is_bare();
+      point.are_splits || (point.kinds > 1 && std::ranges::any_of(point.entries, [&](const auto& entry) {
+                             return point.are_folders || entry.second.is_bare();
                            }));
   out.beside = point.beside;
   return out;
@@ -355,8 +405,9 @@ Splits find_splits(const Listing& listing) {
 
 std::string split_names_text(const Splits& splits) {
   std::string out;
-  for (const Split& split : splits.all) out += (out.empty() ? "" : ", ") + Value(split.name).dump();
-  return out;
+  for (size_t i = 0; i < std::min(splits.all.size(), kShownNames); ++i)
+    out += (i == 0 ? "" : ", ") + Value(splits.all[i].name).dump();
+  return out + (splits.all.size() > kShownNames ? ", …" : "");
 }
 
 namespace {
@@ -368,7 +419,7 @@ Result<Split> choose_split(const Splits& splits, const std::string& name) {
   const Split* found = nullptr;
   size_t count = 0;
   for (const Split& split : splits.all)
-    if (kind && split_kind(split.name) == kind) found = &split, ++count;
+    if (kind && split.kind == *kind && lower_case(split.name) != "trainval") found = &split, ++count;
   if (count == 1) return *found;
   return invalid("split: there is no " + Value(name).dump() + ", only " + split_names_text(splits));
 }

@@ -19,6 +19,7 @@ struct Split {
   Value::Object options = {};      // with paths relative to the folder, see `option_paths`
   std::vector<std::string> option_paths = {};
   bool are_folders = false;
+  SplitKind kind = SplitKind::other;
 };
 
 struct Splits {

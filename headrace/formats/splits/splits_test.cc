@@ -49,8 +49,9 @@ TEST(Splits, AreFilesSideBySide) {
   // GLUE's MNLI.
   EXPECT_THAT(lines_of_files({"train.tsv", "dev_matched.tsv", "dev_mismatched.tsv", "test_matched.tsv",
                               "test_mismatched.tsv"}),
-              ElementsAre("dev: dev_matched.tsv dev_mismatched.tsv",
-                          "test: test_matched.tsv test_mismatched.tsv", "train: train.tsv"));
+              ElementsAre("dev_matched: dev_matched.tsv", "dev_mismatched: dev_mismatched.tsv",
+                          "test_matched: test_matched.tsv", "test_mismatched: test_mismatched.tsv",
+                          "train: train.tsv"));
 }
 
 TEST(Splits, AreFoldersSideBySideAtAnyLevel) {

@@ -230,6 +230,7 @@ class Utf8Block final : public Block {
     HEADRACE_TRY(block_->get(row, fields));
     return strings_->take(fields);
   }
+  bool is_null(uint64_t row, int field) const override { return block_->is_null(row, field); }
   size_t held_bytes() const override { return block_->held_bytes(); }
   bool gather(std::span<const uint64_t> rows, int field, std::byte* out) const override {
     return block_->gather(rows, field, out);
@@ -301,7 +302,11 @@ class Utf8Source final : public Source {
   std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
   std::string where(uint64_t index) const override { return source_->where(index); }
   Value describe() const override { return source_->describe(); }
-  std::string fingerprint() const override { return source_->fingerprint(); }
+  std::string fingerprint() const override {
+    if (strings_->encoding == Encoding::utf8) return source_->fingerprint();
+    return hash_text(source_->fingerprint() +
+                     (strings_->encoding == Encoding::latin1 ? " latin-1" : " bytes"));
+  }
   Value metadata() const override { return source_->metadata(); }
   SourcePtr with_fields(std::span<const int> fields) const override {
     SourcePtr part = source_->with_fields(fields);
