@@ -201,7 +201,19 @@ MADE: dict[str, list[Callable[[Path], tuple[Path, dict[str, Any]]]]] = {
     "zarr": [written(".zarr", compression="none")],
 }
 # Formats without fields of strings, and JSON as a whole, which is UTF-8 or is refused.
-NONE = {"array_record", "cifar", "fixed", "idx", "json_map", "lmdb", "npy", "npz", "recordio", "tfrecord"}
+NONE = {
+    "array_record",
+    "cifar",
+    "fixed",
+    "idx",
+    "imagenet_solution",
+    "json_map",
+    "lmdb",
+    "npy",
+    "npz",
+    "recordio",
+    "tfrecord",
+}
 CASES = [
     pytest.param(name, make, id=f"{name}{i}") for name, all_ in MADE.items() for i, make in enumerate(all_)
 ]
@@ -366,3 +378,30 @@ def test_a_writer_refuses_half_a_surrogate_pair(tmp_path: Path) -> None:
     with pytest.raises((ValueError, hr.CorruptSample)), hr.writer(tmp_path / "a.jsonl") as out:
         out.write({"s": "tea\udce9"})
     assert not (tmp_path / "a.jsonl").exists()
+
+
+def test_a_character_cut_between_two_strings_of_a_list(tmp_path: Path) -> None:
+    """Side by side its halves are a character: each string of a list is checked by itself, also in batches."""
+    pa = pytest.importorskip("pyarrow")
+    halves = pa.ListArray.from_arrays(
+        pa.array([0, 1, 3], pa.int32()), pa.array([b"ok", b"\xc3", b"\xa9"], pa.binary())
+    )
+    table = pa.table(
+        {
+            "s": pa.ListArray.from_arrays(
+                halves.offsets, pa.Array.from_buffers(pa.string(), 3, halves.values.buffers())
+            )
+        }
+    )
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    ds = hr.read(tmp_path / "x.arrow")
+    assert ds[0]["s"]["values"] == "ok"
+    for make in (
+        lambda: ds[1],
+        lambda: list(ds),
+        lambda: list(ds.batch(1)),
+        lambda: list(ds.ragged_batch(2)),
+    ):
+        with pytest.raises(hr.CorruptSample, match="UTF-8"):
+            make()

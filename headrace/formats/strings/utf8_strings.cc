@@ -163,6 +163,13 @@ struct Strings {
 };
 using StringsPtr = std::shared_ptr<const Strings>;
 
+bool are_all_utf8(std::string_view text, const View& lengths) {
+  bool out = true;
+  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return out;
+  for_each_string(text, lengths, [&](std::string_view one) { out = out && utf8_prefix(one) == one.size(); });
+  return out;
+}
+
 // Memory of put_checked(), kept by each thread: rows are often put one by one.
 struct PutMemory {
   std::vector<FieldPlace> places;
@@ -201,6 +208,10 @@ size_t put_checked(const Strings& strings, size_t num_rows, std::span<const Fiel
     const FieldPlace& place = to[fields[i].at];
     if (place.texts) {
       n = num_utf8(std::span(memory.texts[i]).first(n), memory.owners[i].size() == 1);
+      // Of a list, each string by itself: two halves of a character would be good side by side.
+      const Tensor* const lengths = fields[i].is_list ? to[fields[i].at + 1].tensors : nullptr;
+      for (size_t row = 0; lengths && row < n; ++row)
+        if (!are_all_utf8(characters(memory.texts[i][row]), lengths[row].view())) n = row;
     } else if (place.tensors) {
       const Tensor* const lengths = fields[i].is_list ? to[fields[i].at + 1].tensors : nullptr;
       const auto is_good = [&](size_t row) {
