@@ -1,6 +1,7 @@
 #include "headrace/graph/meaning.h"
 
 #include <algorithm>
+#include <set>
 
 #include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
@@ -75,6 +76,25 @@ Meanings meanings_of_map(const Program& program, const Meanings& in) {
 std::optional<std::string> shared_type(const std::string& a, const std::string& b) {
   const auto out = common_type(a, b);
   return out && factor_between(a, *out) == 1 && factor_between(b, *out) == 1 ? out : std::nullopt;
+}
+
+// Whether elements leave the verb as they come.
+bool passes_on(const Node& node) {
+  return !node.inputs.empty() && !node.as<Map>() && !node.as<Zip>() && !node.as<Scan>() && !node.as<Pack>() &&
+         node.input()->schema.names == node.schema.names;
+}
+
+// The datasets that are joined by a node, and by joins below it: one that does not say what its numbers mean
+// does not hide that two others differ. Each once.
+void add_joined(const Node& node, std::set<const Node*>& seen, std::vector<Meanings>& out) {
+  if (!seen.insert(&node).second) return;
+  if (const size_t count = joined_inputs(node)) {
+    for (size_t k = 0; k < count; ++k) add_joined(*node.inputs[k], seen, out);
+  } else if (passes_on(node)) {
+    add_joined(*node.input(), seen, out);
+  } else {
+    out.push_back(meanings_of(node));
+  }
 }
 
 // What holds for both.
@@ -211,9 +231,7 @@ std::vector<LeafMeaning> meanings_of(const Node& node) {
       for (LeafMeaning& one : meanings_of(*input)) out.push_back(std::move(one));
     return out;
   }
-  const bool passes_on = !node.inputs.empty() && !node.as<Scan>() && !node.as<Pack>() &&
-                         node.input()->schema.names == node.schema.names;
-  if (passes_on) return meanings_of(*node.input());
+  if (passes_on(node)) return meanings_of(*node.input());
   out.resize(node.schema.size());
   return out;
 }
@@ -221,9 +239,12 @@ std::vector<LeafMeaning> meanings_of(const Node& node) {
 Status check_meanings(const Node& node) {
   const size_t count = joined_inputs(node);
   if (count < 2) return {};
-  Meanings all = meanings_of(*node.inputs[0]);
-  for (size_t k = 1; k < count; ++k) {
-    const Meanings other = meanings_of(*node.inputs[k]);
+  std::set<const Node*> seen;
+  std::vector<Meanings> joined;
+  add_joined(node, seen, joined);
+  Meanings all = joined[0];
+  for (size_t k = 1; k < joined.size(); ++k) {
+    const Meanings& other = joined[k];
     for (size_t i = 0; i < all.size(); ++i) {
       HEADRACE_TRY(check_leaf(node, i, all[i], other[i]));
       if (all[i].type.empty()) all[i].type = other[i].type;
@@ -240,8 +261,9 @@ std::vector<std::string> notes_on_meanings(const Node& node) {
   std::vector<std::string> out;
   const size_t count = joined_inputs(node);
   if (count < 2) return out;
+  std::set<const Node*> seen;
   std::vector<Meanings> all;
-  for (size_t k = 0; k < count; ++k) all.push_back(meanings_of(*node.inputs[k]));
+  add_joined(node, seen, all);
   for (size_t i = 0; i < node.schema.size(); ++i) {
     std::string type;
     const ClassNames* classes = nullptr;

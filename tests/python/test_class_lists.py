@@ -201,3 +201,18 @@ def test_files_that_were_written_with_other_classes(tmp_path: Path, ending: str)
     data = hr.read(read, align_labels=True)
     assert data.metadata["classes"] == ["a", "b"]
     assert [int(sample["label"]) for sample in data] == [0, 1, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dataset_without_classes_hides_no_difference(pair: tuple[Any, Any]) -> None:
+    """Between two that differ, and in joins of joins."""
+    first, second = pair
+    plain = first.map(lambda s: {"image": s["image"], "label": np.int64(0)}, python=True)
+    with pytest.raises(ValueError, match="has different classes"):
+        first.concatenate(plain).concatenate(second)
+    with pytest.raises(ValueError, match="has different classes"):
+        first.concatenate(plain).shuffle(seed=1).concatenate(plain.concatenate(second))
+    doubled = first
+    for _ in range(30):
+        doubled = doubled.concatenate(doubled)
+    assert len(doubled) == len(first) * 2**30
