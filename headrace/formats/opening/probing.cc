@@ -98,8 +98,10 @@ std::string seen(const Probe& probe) {
     out += digits[static_cast<uint8_t>(c) & 15];
   }
   if (head.starts_with("\x80\x02") || head.starts_with("\x80\x03") || head.starts_with("\x80\x04"))
-    out += ", which looks like a pickle; it is not unpickled: save the arrays with numpy.save, or take the binary "
-           "version of CIFAR";
+    out +=
+        ", which looks like a pickle; it is not unpickled: save the arrays with numpy.save, or take the "
+        "binary "
+        "version of CIFAR";
   if (begins_as_utf16(head)) out += ", which looks like UTF-16; convert it with iconv -f UTF-16 -t UTF-8";
   return out;
 }
