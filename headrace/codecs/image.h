@@ -74,8 +74,8 @@ bool gives_samples(const ImageHeader& header, Color color, DType dtype);
 // unnoticed, except in a JPEG that does not end with its end marker: that one is decoded to its end, so that
 // a truncated file is always an error.
 //
-// Samples of more than 8 bits are narrowed to their high 8 bits (floats: 0 is black, 1 is white): whoever
-// calls this must know that nothing is lost that matters, or have been told to.
+// Samples of more than 8 bits are narrowed to their high 8 bits (floats: 0 is black, 1 is white). Call this
+// only where that loses nothing of importance, or where the user asked for uint8.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
                     uint8_t* out, size_t row_stride, Scratch& scratch);
 
