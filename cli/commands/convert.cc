@@ -249,7 +249,8 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
       !left_out.empty() && arguments.fields.empty())
     fmt::print("left out: {}\n", left_out);
   for (const std::string& note : described_notes(source)) fmt::print("{}: {}\n", arguments.input.path, note);
-  for (const std::string& note : notes_in(source)) fmt::print("{}: {}\n", arguments.input.path, note);
+  for (const std::string& note : notes_in(source.metadata()))
+    fmt::print("{}: {}\n", arguments.input.path, note);
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
     fmt::print("written as plain numbers: {}\n", types);
   if (const std::string hint = hint_of(report, arguments, source); !hint.empty())

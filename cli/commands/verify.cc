@@ -127,7 +127,7 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
   set_told(reader.source(), out);
   if (!altered.empty()) out.set("altered", Value::List(altered.begin(), altered.end()));
-  const std::vector<std::string> notes = notes_in(reader.source());
+  const std::vector<std::string> notes = notes_in(reader.source().metadata());
   if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
   if (!hint.empty()) out.set("hints", Value::List{hint});
   return out;
@@ -178,7 +178,7 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out because of their names: {}\n", left_out);
-  for (const std::string& note : notes_in(*source)) fmt::print("{}\n", note);
+  for (const std::string& note : notes_in(source->metadata())) fmt::print("{}\n", note);
   for (const std::string& note : described_notes(*source)) fmt::print("{}\n", note);
   if (!altered.empty())
     fmt::print("{}\n", altered_text(altered));

@@ -99,7 +99,7 @@ class Text {
       fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
     more(lines.size());
     for (const std::string& note : described_notes(source)) wrap("", note);
-    for (const std::string& note : notes_in(source)) wrap("", note);
+    for (const std::string& note : notes_in(source.metadata())) wrap("", note);
     if (!left_out.empty()) wrap("", "left out because of their names: " + left_out);
     const Value::List problems = problems_of(source);
     if (problems.empty()) return;

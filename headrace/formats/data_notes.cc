@@ -35,9 +35,8 @@ bool may_describe(std::string_view ending) {
 
 // Images and photographs that no codec of ours reads.
 bool is_of_other_images(std::string_view ending) {
-  constexpr std::string_view kinds[] = {".arw", ".cr2",  ".cr3",  ".dcm", ".dng", ".exr",
-                                        ".hdr", ".heic", ".heif", ".ico", ".nef", ".pbm",
-                                        ".pfm", ".pgm",  ".pnm",  ".ppm", ".psd", ".tga"};
+  constexpr std::string_view kinds[] = {".arw",  ".cr2",  ".cr3", ".dcm", ".dng", ".exr", ".hdr",
+                                        ".heic", ".heif", ".ico", ".nef", ".psd", ".tga"};
   return std::ranges::find(kinds, ending) != std::end(kinds);
 }
 
@@ -97,8 +96,7 @@ void add_note(Value& metadata, std::string note) {
   metadata.set("notes", std::move(all));
 }
 
-std::vector<std::string> notes_in(const Source& source) {
-  const Value metadata = source.metadata();
+std::vector<std::string> notes_in(const Value& metadata) {
   const Value* notes = metadata.find("notes");
   std::vector<std::string> out;
   if (notes && notes->list())
@@ -110,7 +108,7 @@ std::vector<std::string> notes_of(const Source& source) {
   std::vector<std::string> out;
   for (const std::string_view key : {"missing", "differs"})
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
-  for (std::string& note : notes_in(source)) out.push_back(std::move(note));
+  for (std::string& note : notes_in(source.metadata())) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
   if (std::string note = other_data_note(source); !note.empty()) out.push_back(std::move(note));
   return out;

@@ -18,8 +18,8 @@ std::vector<std::string> described_notes(const Source& source);
 void set_told(const Source& source, Value& out);
 // Appends to the "notes" of this metadata().
 void add_note(Value& metadata, std::string note);
-// The "notes" of its metadata(), a list of strings.
-std::vector<std::string> notes_in(const Source& source);
+// The "notes" of metadata(), a list of strings.
+std::vector<std::string> notes_in(const Value& metadata);
 // The same with "missing", "differs", left_out_columns_note(), and data of other kinds in a folder of shards.
 std::vector<std::string> notes_of(const Source& source);
 // About columns whose types are not supported ("left_out_columns" of its metadata()); "" if there are none.

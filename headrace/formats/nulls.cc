@@ -6,6 +6,7 @@
 
 #include "headrace/core/text/closest.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 namespace {
@@ -62,44 +63,19 @@ class MaskedBlock final : public Block {
   std::shared_ptr<const std::vector<MaskedField>> fields_;
 };
 
-class MaskedOpening final : public Opening<BlockPtr> {
- public:
-  MaskedOpening(std::unique_ptr<Opening<BlockPtr>> opening,
-                std::shared_ptr<const std::vector<MaskedField>> fields)
-      : opening_(std::move(opening)), fields_(std::move(fields)) {}
-
-  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    HEADRACE_ASSIGN(Step<BlockPtr> step, opening_->advance(bytes));
-    if (BlockPtr* block = std::get_if<BlockPtr>(&step))
-      return Step<BlockPtr>(std::make_shared<MaskedBlock>(std::move(*block), fields_));
-    return step;
-  }
-
- private:
-  std::unique_ptr<Opening<BlockPtr>> opening_;
-  std::shared_ptr<const std::vector<MaskedField>> fields_;
-};
-
-class MaskedSource final : public Source {
+class MaskedSource final : public WrappedSource {
  public:
   MaskedSource(SourcePtr source, Schema schema, std::vector<MaskedField> fields)
-      : source_(std::move(source)),
+      : WrappedSource(std::move(source)),
         schema_(std::move(schema)),
         fields_(std::make_shared<const std::vector<MaskedField>>(std::move(fields))) {}
 
   const Schema& schema() const override { return schema_; }
-  uint64_t size() const override { return source_->size(); }
-  Place place(uint64_t index) const override { return source_->place(index); }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    return std::make_unique<MaskedOpening>(source_->open(block), fields_);
+    return wrapped_block(source_->open(block), [fields = fields_](BlockPtr inner) {
+      return std::make_shared<MaskedBlock>(std::move(inner), fields);
+    });
   }
-  Lot lot(uint64_t index) const override { return source_->lot(index); }
-  uint64_t num_files() const override { return source_->num_files(); }
-  std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
-  std::string where(uint64_t index) const override { return source_->where(index); }
-  Value describe() const override { return source_->describe(); }
-  std::string fingerprint() const override { return source_->fingerprint(); }
-  Value metadata() const override { return source_->metadata(); }
   SourcePtr with_fields(std::span<const int> fields) const override {
     std::vector<int> below;
     for (const int field : fields) below.push_back((*fields_)[static_cast<size_t>(field)].field);
@@ -118,7 +94,6 @@ class MaskedSource final : public Source {
   }
 
  private:
-  const SourcePtr source_;
   const Schema schema_;
   const std::shared_ptr<const std::vector<MaskedField>> fields_;
 };

@@ -9,6 +9,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/put_each.h"
+#include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 namespace {
@@ -38,22 +39,6 @@ class ChangedBlock final : public Block {
 
  private:
   BlockPtr block_;
-  FieldChangesPtr changes_;
-};
-
-class OpenChanged final : public Opening<BlockPtr> {
- public:
-  OpenChanged(std::unique_ptr<Opening<BlockPtr>> inner, FieldChangesPtr changes)
-      : inner_(std::move(inner)), changes_(std::move(changes)) {}
-  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    HEADRACE_ASSIGN(Step<BlockPtr> step, inner_->advance(bytes));
-    if (auto* block = std::get_if<BlockPtr>(&step))
-      return Step<BlockPtr>(std::make_shared<ChangedBlock>(std::move(*block), changes_));
-    return step;
-  }
-
- private:
-  std::unique_ptr<Opening<BlockPtr>> inner_;
   FieldChangesPtr changes_;
 };
 
@@ -130,7 +115,9 @@ FieldChange renumbered(std::vector<int64_t> numbers) {
 std::unique_ptr<Opening<BlockPtr>> with_changes(std::unique_ptr<Opening<BlockPtr>> opening,
                                                 FieldChangesPtr changes) {
   if (!changes) return opening;
-  return std::make_unique<OpenChanged>(std::move(opening), std::move(changes));
+  return wrapped_block(std::move(opening), [changes = std::move(changes)](BlockPtr inner) {
+    return std::make_shared<ChangedBlock>(std::move(inner), changes);
+  });
 }
 
 }  // namespace headrace

@@ -11,7 +11,7 @@
 #include "headrace/formats/dataset/manifest.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/formats/opening/shards.h"
-#include "headrace/formats/with_metadata.h"
+#include "headrace/formats/wrapped_source.h"
 #include "headrace/formats/writer.h"
 
 namespace headrace {

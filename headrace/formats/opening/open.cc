@@ -128,7 +128,7 @@ bool has_option(const FormatInfo& info, std::string_view name) {
 }
 
 Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const FormatInfo* info, Probe looked,
-                                 const IndexingOptions& indexing) {
+                                 const IndexingOptions& indexing, const FormatInfo* recognised) {
   OpenRequest request;
   request.options = wanted.options;
   request.recognised = !info;
@@ -137,6 +137,8 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   if (info) {
     if (Status status = fit(*info, store, looked); !status.ok())
       return named(std::move(status), *info, wanted.given);
+  } else if (recognised) {
+    info = recognised;
   } else {
     HEADRACE_ASSIGN(info, recognise(store, looked));
   }

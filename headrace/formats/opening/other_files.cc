@@ -2,8 +2,7 @@
 
 #include <unordered_set>
 
-#include "headrace/formats/data_notes.h"
-#include "headrace/formats/with_metadata.h"
+#include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 
@@ -16,9 +15,7 @@ Result<SourcePtr> open_the_others(const FormatInfo& info, OpenRequest request, c
                                                                 : ", and their samples cannot be read");
     HEADRACE_ASSIGN(SourcePtr source,
                     all.finish_without(std::move(indexes.of_files), std::move(indexes.refused)));
-    Value metadata = source->metadata();
-    add_note(metadata, std::move(note));
-    return with_metadata(std::move(source), std::move(metadata));
+    return with_note(std::move(source), std::move(note));
   }
   std::unordered_set<std::string_view> paths;
   for (const RefusedFile& one : indexes.refused) paths.insert(all.files[one.file].path);

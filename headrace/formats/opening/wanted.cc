@@ -12,7 +12,7 @@
 #include "headrace/formats/splits/hive.h"
 #include "headrace/formats/splits/joined_source.h"
 #include "headrace/formats/splits/splits.h"
-#include "headrace/formats/with_metadata.h"
+#include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 namespace {
@@ -20,11 +20,16 @@ namespace {
 // With a split for each folder: several as one would be looked at as folders of shards.
 std::vector<Split> one_by_one(const std::vector<Split>& splits) {
   std::vector<Split> out;
-  for (const Split& split : splits)
-    for (const std::string& path : split.are_folders ? split.paths : std::vector<std::string>(1)) {
+  for (const Split& split : splits) {
+    if (!split.are_folders) {
       out.push_back(split);
-      if (split.are_folders) out.back().paths = {path};
+      continue;
     }
+    for (const std::string& path : split.paths) {
+      out.push_back(split);
+      out.back().paths = {path};
+    }
+  }
   return out;
 }
 
@@ -146,14 +151,12 @@ Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Prob
     parts.push_back({in_quotes(parent_of(part.given.paths[0])),
                      with_constant_fields(std::move(source), std::move(partition.values))});
   }
-  Value description = parts[0].source->describe(), metadata = parts[0].source->metadata();
+  Value description = parts[0].source->describe();
   if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
-  metadata.set("partitions", Value::List(names.begin(), names.end()));
-  uint64_t files = 0;
-  for (const PartOfJoined& part : parts) files += part.source->num_files();
-  if (metadata.find("files")) metadata.set("files", files);
   auto joined = joined_source(std::move(parts), std::move(description));
   if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  Value metadata = (*joined)->metadata();
+  metadata.set("partitions", Value::List(names.begin(), names.end()));
   return with_metadata(*std::move(joined), std::move(metadata));
 }
 
@@ -263,22 +266,14 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   return std::optional(std::move(joined));
 }
 
-SourcePtr with_note(SourcePtr source, std::string note) {
-  Value metadata = source->metadata();
-  add_note(metadata, std::move(note));
-  return with_metadata(std::move(source), std::move(metadata));
-}
-
-Wanted without_choice(Wanted wanted) {
-  wanted.options = without_split(wanted.options);
-  return wanted;
-}
-
 }  // namespace
 
 Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
-  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null())
-    return open_wanted(store, without_choice(wanted), indexing);
+  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null()) {
+    Wanted without = wanted;
+    without.options = without_split(wanted.options);
+    return open_wanted(store, without, indexing);
+  }
   HEADRACE_ASSIGN(Looked looked, look(store, wanted));
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
@@ -306,8 +301,10 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
     if (!partitions->empty())
       return open_partitions(store, wanted, *looked.folder, *std::move(partitions), indexing);
   }
+  // A huge folder is not looked at by all formats again.
+  const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;
   HEADRACE_ASSIGN(SourcePtr source,
-                  open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
+                  open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised));
   return note.empty() ? source : with_note(std::move(source), std::move(note));
 }
 

@@ -23,8 +23,9 @@ struct Wanted {
 
 // Chooses splits and partitions; each part is opened as by open_looked_at().
 Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing);
-// Finds the format of what is there, and opens it. `info`: the format that the user named, or null.
+// Finds the format of what is there, and opens it. `info`: the format that the user named, or null;
+// `recognised`: the one that is known to recognise the probe, or null.
 Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const FormatInfo* info, Probe looked,
-                                 const IndexingOptions& indexing);
+                                 const IndexingOptions& indexing, const FormatInfo* recognised = nullptr);
 
 }  // namespace headrace

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 
+#include "headrace/formats/wrapped_source.h"
+
 namespace headrace {
 namespace {
 
@@ -48,40 +50,18 @@ class BlockWithConstants final : public Block {
   Constants constants_;
 };
 
-class OpenWithConstants final : public Opening<BlockPtr> {
- public:
-  OpenWithConstants(std::unique_ptr<Opening<BlockPtr>> opening, size_t own, Constants constants)
-      : opening_(std::move(opening)), own_(own), constants_(std::move(constants)) {}
-  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    HEADRACE_ASSIGN(Step<BlockPtr> step, opening_->advance(bytes));
-    if (auto* block = std::get_if<BlockPtr>(&step))
-      return Step<BlockPtr>(std::make_shared<BlockWithConstants>(std::move(*block), own_, constants_));
-    return step;
-  }
-
- private:
-  std::unique_ptr<Opening<BlockPtr>> opening_;
-  size_t own_;
-  Constants constants_;
-};
-
-class SourceWithConstants final : public Source {
+class SourceWithConstants final : public WrappedSource {
  public:
   SourceWithConstants(SourcePtr source, Schema schema, Constants constants)
-      : source_(std::move(source)), schema_(std::move(schema)), constants_(std::move(constants)) {}
+      : WrappedSource(std::move(source)), schema_(std::move(schema)), constants_(std::move(constants)) {}
 
   const Schema& schema() const override { return schema_; }
-  uint64_t size() const override { return source_->size(); }
-  Place place(uint64_t index) const override { return source_->place(index); }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    return std::make_unique<OpenWithConstants>(source_->open(block), schema_.size() - constants_->size(),
-                                               constants_);
+    const size_t own = schema_.size() - constants_->size();
+    return wrapped_block(source_->open(block), [own, constants = constants_](BlockPtr inner) {
+      return std::make_shared<BlockWithConstants>(std::move(inner), own, constants);
+    });
   }
-  Lot lot(uint64_t index) const override { return source_->lot(index); }
-  uint64_t num_files() const override { return source_->num_files(); }
-  std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
-  std::string where(uint64_t index) const override { return source_->where(index); }
-  Value describe() const override { return source_->describe(); }
   std::string fingerprint() const override {
     std::string text = source_->fingerprint() + " constants " + schema_.stable_text();
     for (const Tensor& value : *constants_) {
@@ -90,7 +70,6 @@ class SourceWithConstants final : public Source {
     }
     return hash_text(text);
   }
-  Value metadata() const override { return source_->metadata(); }
   // Where those of the source come first, as they do here.
   SourcePtr with_fields(std::span<const int> fields) const override {
     const size_t own = schema_.size() - constants_->size();
@@ -111,7 +90,6 @@ class SourceWithConstants final : public Source {
   bool resident() const override { return source_->resident(); }
 
  private:
-  SourcePtr source_;
   Schema schema_;
   Constants constants_;
 };

@@ -31,14 +31,6 @@ bool is_of_part(std::string_view key) {
   return std::ranges::find(keys, key) != std::end(keys);
 }
 
-std::vector<std::string> notes_of_value(const Value& metadata) {
-  std::vector<std::string> out;
-  if (const Value* notes = metadata.find("notes"); notes && notes->list())
-    for (const Value& note : *notes->list())
-      if (note.text()) out.push_back(*note.text());
-  return out;
-}
-
 class JoinedSource final : public Source {
  public:
   JoinedSource(std::vector<SourcePtr> parts, Value description)
@@ -91,9 +83,8 @@ class JoinedSource final : public Source {
     Value out = parts_[0]->metadata();
     for (size_t i = 1; i < parts_.size(); ++i) {
       const Value part = parts_[i]->metadata();
-      for (const std::string& note : notes_in(*parts_[i]))
-        if (std::vector<std::string> known = notes_of_value(out);
-            std::ranges::find(known, note) == known.end())
+      for (const std::string& note : notes_in(part))
+        if (const auto known = notes_in(out); std::ranges::find(known, note) == known.end())
           add_note(out, note);
       Value::Object both;
       for (const auto& [key, value] : *out.object()) {

@@ -9,6 +9,7 @@
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/put_each.h"
+#include "headrace/formats/wrapped_source.h"
 #include "headrace/kernels/is_utf8.h"
 
 namespace headrace {
@@ -263,32 +264,16 @@ class Utf8Block final : public Block {
   const StringsPtr strings_;
 };
 
-class OpenUtf8Block final : public Opening<BlockPtr> {
- public:
-  OpenUtf8Block(std::unique_ptr<Opening<BlockPtr>> opening, StringsPtr strings)
-      : opening_(std::move(opening)), strings_(std::move(strings)) {}
-  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
-    HEADRACE_ASSIGN(Step<BlockPtr> step, opening_->advance(bytes));
-    if (auto* block = std::get_if<BlockPtr>(&step))
-      *block = std::make_shared<Utf8Block>(std::move(*block), strings_);
-    return step;
-  }
-
- private:
-  const std::unique_ptr<Opening<BlockPtr>> opening_;
-  const StringsPtr strings_;
-};
-
-class Utf8Source final : public Source {
+class Utf8Source final : public WrappedSource {
  public:
   Utf8Source(SourcePtr source, StringsPtr strings)
-      : source_(std::move(source)), strings_(std::move(strings)) {}
+      : WrappedSource(std::move(source)), strings_(std::move(strings)) {}
 
   const Schema& schema() const override { return strings_->outer; }
-  uint64_t size() const override { return source_->size(); }
-  Place place(uint64_t index) const override { return source_->place(index); }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    return std::make_unique<OpenUtf8Block>(source_->open(block), strings_);
+    return wrapped_block(source_->open(block), [strings = strings_](BlockPtr inner) {
+      return std::make_shared<Utf8Block>(std::move(inner), strings);
+    });
   }
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
     return source_->extents(indices, out);
@@ -308,17 +293,11 @@ class Utf8Source final : public Source {
     out.block = checked(std::move(out.block));
     return out;
   }
-  Lot lot(uint64_t index) const override { return source_->lot(index); }
-  uint64_t num_files() const override { return source_->num_files(); }
-  std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
-  std::string where(uint64_t index) const override { return source_->where(index); }
-  Value describe() const override { return source_->describe(); }
   std::string fingerprint() const override {
     if (strings_->encoding == Encoding::utf8) return source_->fingerprint();
     return hash_text(source_->fingerprint() +
                      (strings_->encoding == Encoding::latin1 ? " latin-1" : " bytes"));
   }
-  Value metadata() const override { return source_->metadata(); }
   SourcePtr with_fields(std::span<const int> fields) const override {
     SourcePtr part = source_->with_fields(fields);
     return part ? with_utf8_strings(std::move(part), strings_->encoding, strings_->cure) : nullptr;
@@ -330,7 +309,6 @@ class Utf8Source final : public Source {
     return block ? std::make_shared<Utf8Block>(std::move(block), strings_) : nullptr;
   }
 
-  const SourcePtr source_;
   const StringsPtr strings_;
 };
 
