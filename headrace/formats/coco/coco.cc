@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
+#include "headrace/formats/coco/annotation_names.h"
 #include "headrace/formats/coco/annotation_reader.h"
 #include "headrace/formats/coco/samples.h"
 #include "headrace/formats/data_notes.h"
@@ -124,7 +125,6 @@ int recognise_file(std::string_view text) {
 
 // The annotation files in a folder, by the names that COCO uses.
 std::vector<std::string> annotation_files(const Listing& listing) {
-  constexpr const char* kinds[] = {"instances", "captions", "panoptic", "person_keypoints", "stuff"};
   std::vector<std::string> out;
   for (size_t i = 0; i < listing.files.size(); ++i) {
     const std::string_view path = listing.files[i];
@@ -132,9 +132,9 @@ std::vector<std::string> annotation_files(const Listing& listing) {
     if (!name.ends_with(".json") || path.size() - name.size() > std::string_view("annotations/").size())
       continue;
     const bool is_one =
-        name.ends_with("_annotations.coco.json") || std::ranges::any_of(kinds, [&](const char* kind) {
-          return name.starts_with(kind) &&
-                 (name[std::string_view(kind).size()] == '_' || name == std::string(kind) + ".json");
+        name.ends_with("_annotations.coco.json") ||
+        std::ranges::any_of(kCocoKinds, [&](std::string_view kind) {
+          return name.starts_with(kind) && (name[kind.size()] == '_' || name == std::string(kind) + ".json");
         });
     if (is_one) out.emplace_back(path);
   }

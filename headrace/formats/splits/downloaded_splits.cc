@@ -1,10 +1,10 @@
 #include "headrace/formats/splits/downloaded_splits.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 
+#include "headrace/formats/coco/annotation_names.h"
 #include "headrace/formats/idx/labels.h"
 
 namespace headrace {
@@ -78,10 +78,8 @@ std::vector<Split> of_cifar(const std::vector<std::string_view>& files) {
 
 // "annotations/instances_val2017.json"; of several kinds of annotations for a split, the first of this list.
 std::vector<Split> of_coco(const std::vector<std::string_view>& files) {
-  constexpr std::array<std::string_view, 5> kinds{"instances", "person_keypoints", "panoptic", "captions",
-                                                  "stuff"};
   ByName out;
-  for (const std::string_view kind : kinds)
+  for (const std::string_view kind : kCocoKinds)
     for (const std::string_view path : files) {
       const std::string_view name = name_of(path);
       const size_t mark = name.rfind('_');
