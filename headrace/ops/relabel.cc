@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "headrace/core/renumber.h"
 #include "headrace/ops/registered.h"
 
 namespace headrace {
@@ -53,23 +54,8 @@ struct Relabel {
   }
 
   Status run(View in, const Key&, MutView out, Scratch&) const {
-    Status status;
-    visit_dtype(in.dtype, [&]<class T>() {
-      if constexpr (std::integral<T> && !std::same_as<T, bool>)
-        for (int64_t i = 0; i < in.shape.count(); ++i) {
-          const T label = in.as<T>()[i];
-          if (std::cmp_greater_equal(label, 0) && std::cmp_less(label, numbers.size())) {
-            out.as<T>()[i] = static_cast<T>(numbers[static_cast<size_t>(label)]);
-          } else if (std::cmp_equal(label, -1)) {
-            out.as<T>()[i] = label;
-          } else {
-            status = invalid("expected the number of one of " + std::to_string(numbers.size()) +
-                             " classes, or -1, got " + std::to_string(label));
-            return;
-          }
-        }
-    });
-    return status;
+    if (auto wrong = renumber(in, numbers, out.data)) return invalid(*std::move(wrong));
+    return {};
   }
 };
 

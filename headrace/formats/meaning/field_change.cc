@@ -1,11 +1,11 @@
 #include "headrace/formats/meaning/field_change.h"
 
 #include <algorithm>
-#include <concepts>
 #include <cstring>
 #include <utility>
 
 #include "headrace/core/little_endian.h"
+#include "headrace/core/renumber.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/put_each.h"
@@ -91,23 +91,7 @@ FieldChange renumbered(std::vector<int64_t> numbers) {
   return [numbers = std::move(numbers)](const Tensor& value) -> Result<Tensor> {
     const View view = value.view();
     const MutableBufferPtr out = HeapBuffer::make(view.size_bytes());
-    Status status;
-    visit_dtype(value.dtype, [&]<class T>() {
-      if constexpr (std::integral<T> && !std::same_as<T, bool>)
-        for (int64_t i = 0; i < view.shape.count(); ++i) {
-          const size_t at = static_cast<size_t>(i) * sizeof(T);
-          auto number = load<T>(view.data + at);
-          if (std::cmp_greater_equal(number, 0) && std::cmp_less(number, numbers.size())) {
-            number = static_cast<T>(numbers[static_cast<size_t>(number)]);
-          } else if (std::cmp_not_equal(number, -1)) {
-            status = corrupt("expected the number of one of " + std::to_string(numbers.size()) +
-                             " classes, or -1, got " + std::to_string(number));
-            return;
-          }
-          std::memcpy(out->mutable_data() + at, &number, sizeof number);
-        }
-    });
-    HEADRACE_TRY(status);
+    if (auto wrong = renumber(view, numbers, out->mutable_data())) return corrupt(*std::move(wrong));
     return Tensor{out, 0, value.dtype, value.shape, nullptr};
   };
 }
