@@ -203,7 +203,8 @@ Value metadata_of_joined(const Node& node, size_t count) {
   return out;
 }
 
-// Fields lie next to each other, so a key is taken from the first dataset that has it, unless it is about the meaning of a field.
+// Fields lie next to each other, so a key is taken from the first dataset that has it, unless it is about the
+// meaning of a field.
 Value metadata_of_zip(const Node& node) {
   Value out{Value::Object()};
   for (const NodePtr& input : node.inputs)
