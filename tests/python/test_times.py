@@ -115,5 +115,7 @@ def test_frames_are_read_as_arrow(tmp_path: Path) -> None:
             assert [(int(s["t"]), bool(s["t_valid"])) for s in found] == [
                 (int(s["t"]), bool(s["t_valid"])) for s in wanted
             ], (name, kind)
+    index = pd.to_datetime(["2020-01-01", None], utc=True)
+    assert hr.from_arrays({"t": index}, nulls="zero").metadata["types"]["t"].endswith(", tz=UTC]")
     with pytest.raises(TypeError, match=r"is not supported|expected numbers"):
         hr.from_arrays(pd.DataFrame({"t": [datetime.date(2024, 1, 1)]}))

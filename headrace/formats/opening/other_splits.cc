@@ -168,21 +168,29 @@ DType wider(DType a, DType b) {
   return is_float(a) || is_float(b) ? DType::f64 : DType::i64;
 }
 
-void compare_dtypes(const KnownSplit& mine, const KnownSplit& other, const Value& options,
+// Of all splits in one note, since one option changes all.
+void compare_dtypes(const KnownSplit& mine, const std::vector<KnownSplit>& others, const Value& options,
                     std::vector<std::string>& notes) {
   const Value* given = options.find("dtypes");
   std::string differing;
   Value dtypes{Value::Object()};
   for (size_t i = 0; i < mine.schema.size(); ++i) {
     const std::string& name = mine.schema.names[i];
-    const int at = other.schema.find(name);
-    if (at < 0 || (given && given->find(name))) continue;
-    const TensorSpec &own = mine.schema.specs[i], &theirs = other.schema.specs[static_cast<size_t>(at)];
-    if (own.dtype == theirs.dtype) continue;
-    differing += (differing.empty() ? "" : ", ") + in_quotes(name) + " is " +
-                 std::string(dtype_name(own.dtype)) + ", and " + std::string(dtype_name(theirs.dtype)) +
-                 " in " + in_split(other.name);
-    dtypes.set(name, dtype_name(wider(own.dtype, theirs.dtype)));
+    if (given && given->find(name)) continue;
+    const DType own = mine.schema.specs[i].dtype;
+    DType widest = own;
+    std::string theirs;
+    for (const KnownSplit& other : others) {
+      const int at = other.schema.find(name);
+      const DType dtype = at < 0 ? own : other.schema.specs[static_cast<size_t>(at)].dtype;
+      if (dtype == own) continue;
+      theirs += ", " + std::string(dtype_name(dtype)) + " in " + in_split(other.name);
+      widest = wider(widest, dtype);
+    }
+    if (theirs.empty()) continue;
+    differing += (differing.empty() ? "" : "; ") + in_quotes(name) + " is " + std::string(dtype_name(own)) +
+                 " in " + in_split(mine.name) + theirs;
+    dtypes.set(name, dtype_name(widest));
   }
   if (!differing.empty())
     notes.push_back("dtypes, which are those that hold all values of a split, differ: " + differing +
@@ -297,8 +305,8 @@ Result<SourcePtr> open_beside_others(const SplitOpener& splits, const Value& cho
     compare_classes(mine, other, notes);
     compare_ids(mine, other, notes);
     compare_types(mine, other, notes);
-    if (infers) compare_dtypes(mine, other, options, notes);
   }
+  if (infers) compare_dtypes(mine, known, options, notes);
   for (size_t i = 0; i < std::min(notes.size(), kMostNotes); ++i)
     source = with_note(std::move(source), notes[i]);
   return source;

@@ -34,9 +34,10 @@ def times_of(column: Any, name: str) -> Times | None:
     if hasattr(column, "to_physical"):
         return _of_polars(column)
     dtype = getattr(column, "dtype", None)
-    if getattr(dtype, "kind", "") in ("m", "M") and hasattr(column, "dt"):
+    if getattr(dtype, "kind", "") in ("m", "M") and hasattr(column, "to_numpy"):
         zone = getattr(dtype, "tz", None)
-        array = (column.dt.tz_convert(None) if zone is not None else column).to_numpy()
+        accessor = column.dt if hasattr(column, "dt") else column  # a Series, or an Index
+        array = (accessor.tz_convert(None) if zone is not None else column).to_numpy()
         return _of_array(array, name, zone) if array.dtype.kind in "mM" else None
     return None
 
