@@ -295,8 +295,8 @@ Result<SourcePtr> open_beside_others(const SplitOpener& splits, const Value& cho
   }
   const bool infers = has_option(*format, "dtypes");
   if (infers && are_all_given(mine.schema, options)) return source;
-  const bool looks = infers || has_option(*format, "align_labels") || mine.metadata.find("types") ||
-                     mine.metadata.find("categories");
+  const bool looks = infers || splits.are_of_format || has_option(*format, "align_labels") ||
+                     mine.metadata.find("types") || mine.metadata.find("categories");
   if (!looks && !has_classes(mine.metadata)) return source;
   std::vector<std::string> notes;
   const std::vector<KnownSplit> known =

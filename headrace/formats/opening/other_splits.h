@@ -14,6 +14,7 @@ namespace headrace {
 // How the splits of one data set are opened.
 struct SplitOpener {
   std::vector<std::string> names;  // of all splits
+  bool are_of_format = false;      // its index lists them, so that opening one more is cheap
   // `split`: a name, a list of names, or "all".
   std::function<Result<SourcePtr>(const Value& split, const Value& options)> open;
   // What the manifest of a split says, without opening it; null if it has none.

@@ -7,6 +7,7 @@
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/formats/dataset/manifest.h"
 #include "headrace/formats/dataset/unfinished.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/opening/archive_folder.h"
@@ -394,11 +395,19 @@ uint64_t bytes_of_split(Store& store, const Looked& looked, const std::string& n
   return files.size() < kMostFiles ? out : ~uint64_t{0};
 }
 
+// Cheaper than to look at the files, of which there may be many.
+bool may_have_manifest(Store& store, const PathArgument& paths) {
+  if (paths.paths.empty()) return false;
+  const std::string &path = paths.paths[0], name(kManifestName);
+  const std::string places[] = {path + "." + name, join_path(path, name), join_path(parent_of(path), name)};
+  return std::ranges::any_of(places, [&](const std::string& place) { return store.info(place).ok(); });
+}
+
 Value said_by_manifest(Store& store, const Looked& looked, const std::string& name,
                        const FormatInfo& format) {
   const PathArgument paths = paths_of_split(looked, name);
   uint64_t twice = 0;
-  if (paths.paths.empty()) return {};
+  if (!may_have_manifest(store, paths)) return {};
   auto files = probe(store, paths, twice);
   if (!files.ok() || !fit(format, store, *files).ok()) return {};
   return DatasetManifest(store, format, *files, paths.paths, true).about();
@@ -423,7 +432,7 @@ Result<SourcePtr> open_chosen_splits(Store& store, const Wanted& wanted, const L
   const FormatInfo* info = looked.named ? looked.named : looked.format;
   if (splits.names.empty() && info && info->splits && !info->takes_all_splits)
     if (auto names = splits_of_format(*info, looked.path, store); names.ok())
-      splits.names = *std::move(names);
+      splits.names = *std::move(names), splits.are_of_format = true;
   splits.open = [&](const Value& split, const Value& options) -> Result<SourcePtr> {
     HEADRACE_TRY(check_endings(looked, split));
     Wanted one = wanted;
