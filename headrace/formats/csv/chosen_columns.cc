@@ -244,7 +244,7 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       continue;
     }
     if (column.dtype == DType::str && checks_utf8 && utf8_prefix(text) < text.size())
-      return corrupt("column " + in_quotes(column.name) + ": " + what_is_no_utf8(text) + "; dtypes={" +
+      return corrupt("column " + in_quotes(column.name) + ": expected UTF-8, got something else; dtypes={" +
                      Value(column.name).dump() +
                      ": \"bytes\"} reads any bytes; encoding=\"latin-1\" converts");
     if (takes_fallback || field.has_escapes)

@@ -49,13 +49,11 @@ std::string excerpt(std::string_view text, size_t at) {
 }
 
 // REQUIRES: the string is not UTF-8, or byte `at` begins one of a list inside a character.
-std::string wrong_byte(std::string_view text, size_t at) {
+Status not_utf8(std::string_view text, size_t at, const std::string& which, std::string_view cure) {
   std::string got = "0x";
   append_hex(got, text[at]);
-  return "expected UTF-8, got byte " + got + " at position " + std::to_string(at) + " of " + excerpt(text, at);
-}
-Status not_utf8(std::string_view text, size_t at, const std::string& which, std::string_view cure) {
-  return corrupt(which + ": " + wrong_byte(text, at) + std::string(cure));
+  return corrupt(which + ": expected UTF-8, got byte " + got + " at position " + std::to_string(at) + " of " +
+                 excerpt(text, at) + std::string(cure));
 }
 
 Status check_string(std::string_view text, const std::string& name, std::string_view cure) {
@@ -349,11 +347,6 @@ Status StringFields::check(std::span<const Tensor> fields, std::string_view cure
     HEADRACE_TRY(check_field(field, fields[field.at], field.is_list ? &fields[field.at + 1] : nullptr, cure));
   }
   return {};
-}
-
-std::string what_is_no_utf8(std::string_view text) {
-  const size_t at = utf8_prefix(text);
-  return at < text.size() ? wrong_byte(text, at) : "expected UTF-8, got bytes that changed while they were read";
 }
 
 std::string utf8_of_latin1(std::string_view text) {

@@ -43,9 +43,6 @@ class StringFields {
   std::vector<Field> fields_;
 };
 
-// "expected UTF-8, got byte 0xe9 at position 3 of 'caf\xe9'". REQUIRES: the string is not UTF-8.
-std::string what_is_no_utf8(std::string_view text);
-
 // The same characters in UTF-8.
 std::string utf8_of_latin1(std::string_view text);
 
