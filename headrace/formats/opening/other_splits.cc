@@ -295,7 +295,10 @@ Result<SourcePtr> open_beside_others(const SplitOpener& splits, const Value& cho
   }
   const bool infers = has_option(*format, "dtypes");
   if (infers && are_all_given(mine.schema, options)) return source;
-  const bool looks = infers || splits.are_of_format || has_option(*format, "align_labels") ||
+  // Lists of classes that no manifest states are the format's own. Class folders were numbered before.
+  const bool has_own = has_classes(mine.metadata) && format->name != "image_folder" &&
+                       splits.said(mine.name, *format).is_null();
+  const bool looks = infers || has_own || splits.are_of_format || has_option(*format, "align_labels") ||
                      mine.metadata.find("types") || mine.metadata.find("categories");
   if (!looks && !has_classes(mine.metadata)) return source;
   std::vector<std::string> notes;
