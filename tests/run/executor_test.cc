@@ -386,6 +386,7 @@ class Exhausted final : public Stream {
   void start(uint64_t, uint32_t) override {}
   void save(Cursor& cursor) const override { cursor.push_back(0); }
   void restore(CursorReader&) override {}
+  void describe(StateForm&) const override {}
   void stages(std::vector<Stage*>&) override {}
 };
 

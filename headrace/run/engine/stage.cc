@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/run/streams/state_form.h"
+
 namespace headrace {
 namespace {
 
@@ -158,6 +160,29 @@ void Stage::restore(CursorReader& cursor) {
   }
   feeder_->restore(cursor);
   feeder_->save(after_);
+}
+
+// Only there while elements have handed out a part of their outputs, or while that holds for a stage right
+// below, so that each such part belongs to the stage that is next.
+void Stage::describe(StateForm& form) const {
+  constexpr std::string_view kVerb = "partial", kElements = "elements", kInput = "input";
+  if (!form.is(kVerb, form.names() && form.peek() > 0)) {
+    form.nothing();
+    feeder_->describe(form);
+    if (form.names() && form.named().find("verb") && *form.named().find("verb")->text() == kVerb) {
+      Value below = std::exchange(form.named(), Value(Value::Object()));
+      form.stream(kVerb);
+      form.named().set(kElements, Value::List());
+      form.named().set(kInput, std::move(below));
+    }
+    return;
+  }
+  form.stream(kVerb);
+  form.list(kElements, 0, true, [](StateForm& one) {
+    one.number("number");
+    one.number("handed_out");
+  });
+  form.child(kInput, *feeder_);
 }
 
 // A position is one output if no chain can drop or add outputs, and if the item in which the state was taken

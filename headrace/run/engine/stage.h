@@ -42,6 +42,7 @@ class Stage final : public Stream {
   void start(uint64_t epoch, uint32_t occurrence) override;
   void save(Cursor& cursor) const override;
   void restore(CursorReader& cursor) override;
+  void describe(StateForm& form) const override;
   void stages(std::vector<Stage*>& out) override;
   void open_stages(std::vector<Stage*>& out) override;
   bool leave_out(std::span<const Gap> outputs) override;

@@ -17,6 +17,7 @@ class Turns final : public Stream {
     if (!under_way_) cursor.push_back(pulled_);
   }
   void restore(CursorReader&) override {}
+  void describe(StateForm&) const override {}
   void stages(std::vector<Stage*>&) override {}
 
   void set_under_way(bool is_under_way) { under_way_ = is_under_way; }

@@ -4,7 +4,7 @@
 
 namespace headrace {
 namespace {
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;  // 1 had "cursor", a list of numbers, in the place of "streams"
 
 std::string half(const std::string& fingerprint, bool data) {
   const size_t dash = fingerprint.find('-');
@@ -12,9 +12,10 @@ std::string half(const std::string& fingerprint, bool data) {
 }
 }  // namespace
 
-Value state_to_value(const IterationState& where, const std::string& fingerprint) {
+Value state_to_value(const IterationState& where, const std::string& fingerprint,
+                     std::optional<Value> streams) {
   Value out{Value::Object()};
-  out.set("version", kVersion);
+  out.set("version", streams ? kVersion : 1);  // without streams the two are the same
   out.set("fingerprint", fingerprint);
   out.set("epoch", where.epoch);
   if (where.finished) {
@@ -25,7 +26,7 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
     out.set("delivered", where.delivered);
     if (where.round > 0) out.set("round", where.round);
     if (where.dealt) out.set("dealt", assignment_to_value(*where.dealt));
-    if (!where.cursor.empty()) out.set("cursor", Value::List(where.cursor.begin(), where.cursor.end()));
+    if (streams) out.set("streams", *std::move(streams));
     if (where.rank) out.set("rank", *where.rank);
     if (where.world) out.set("world", *where.world);
     if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
@@ -76,7 +77,10 @@ Result<IterationState> read_state(const Value& state) {
     return invalid(
         "state: expected the output of state_dict(), got a value without 'version' and 'fingerprint'");
   HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
-  if (version != kVersion) return invalid("state: expected version 1, got " + std::to_string(version));
+  if (version < 1) return invalid("state: 'version' must be a number from 1, got " + std::to_string(version));
+  if (version > kVersion)
+    return invalid("state: its version, " + std::to_string(version) +
+                   ", is newer than this version of Headrace reads (" + std::to_string(kVersion) + ")");
   IterationState out;
   std::optional<uint64_t> epoch, consumed, delivered, round;
   HEADRACE_TRY(read_number(state, "epoch", epoch));
@@ -94,6 +98,7 @@ Result<IterationState> read_state(const Value& state) {
   HEADRACE_TRY(read_rank(state, "rank", out.rank));
   HEADRACE_TRY(read_rank(state, "world", out.world));
   HEADRACE_TRY(read_cursor(state, out.cursor));
+  if (const Value* streams = state.find("streams")) out.streams = *streams;
   if (const Value* dealt = state.find("dealt")) {
     HEADRACE_ASSIGN(out.dealt, assignment_from_value(*dealt));
   }

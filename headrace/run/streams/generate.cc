@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "headrace/run/streams/cursor_bytes.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -55,6 +56,12 @@ class GenerateFeeder final : public Stream {
     start(before->epoch, before->occurrence);
     turn_->again = cursor.next(), turn_->index = cursor.next();
     turn_->place = take_bytes(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("from_generator");
+    form.number("again");
+    form.number("index");
+    form.bytes("place");
   }
   void stages(std::vector<Stage*>&) override {}
 

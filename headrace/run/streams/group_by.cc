@@ -4,6 +4,7 @@
 #include <map>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -86,6 +87,17 @@ class GroupByStream final : public OneChild {
       cursor.refuse();
       pulled_ = replay_next_ = 0;
     }
+  }
+  void describe(StateForm& form) const override {
+    form.stream(rule_.name());
+    form.number("pulled");
+    form.flag("has_ended");
+    form.number("read_from");
+    form.list("groups", 0, true, [](StateForm& group) {
+      group.number("key");
+      group.number("held");
+    });
+    form.child("input", *child_);
   }
 
  private:

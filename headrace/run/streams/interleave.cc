@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
 
 namespace headrace {
@@ -57,6 +58,16 @@ class InterleaveStream final : public Stream {
       slot = child - 1, ++open_;
       children_[slot]->restore(cursor);
     }
+  }
+  void describe(StateForm& form) const override {
+    form.stream("interleave");
+    form.number("turn");
+    form.number("taken");
+    form.number("next");
+    form.list("slots", slots_.size(), false, [&](StateForm& slot) {
+      const uint64_t child = slot.number("input_number");  // from 1; 0: the slot is empty
+      if (child > 0 && child <= children_.size()) slot.child("input", *children_[child - 1]);
+    });
   }
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);

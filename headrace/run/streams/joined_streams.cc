@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
 
 namespace headrace {
@@ -56,6 +57,10 @@ class ZipStream final : public Children {
   void restore(CursorReader& cursor) override {
     for (auto& child : children_) child->restore(cursor);
     mark();
+  }
+  void describe(StateForm& form) const override {
+    form.stream("zip");
+    form.children("inputs", children_);
   }
   void open_stages(std::vector<Stage*>& out) override { open_first(missing(), out); }
   Stage* giving() override { return missing() < children_.size() ? children_[missing()]->giving() : nullptr; }
@@ -140,6 +145,21 @@ template <class Route> class RoutedStream final : public Children {
       ended_[k] = cursor.next() != 0, empty_[k] = cursor.next() != 0;
     }
     for (auto& child : children_) child->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream(verb_);
+    form.number("position");
+    form.list("left_out", 0, true, [](StateForm& one) {
+      one.number("input");
+      one.number("position");
+    });
+    if (stop_ == MixStop::cycle)
+      form.list("passes", children_.size(), false, [](StateForm& one) {
+        one.number("pass");
+        one.flag("has_ended");
+        one.flag("is_empty");
+      });
+    form.children("inputs", children_);
   }
   void open_stages(std::vector<Stage*>& out) override {
     const auto source = next();
@@ -252,6 +272,11 @@ class WindowStream final : public Stream {
     to_skip_ = cursor.next();
     if (to_skip_ > window_.shift) cursor.refuse();
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("window");
+    form.number("to_skip");
+    form.child("input", *child_);
   }
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
   void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }

@@ -13,6 +13,7 @@ class OneChild : public Stream {
   void start(uint64_t epoch, uint32_t occurrence) override { child_->start(epoch, occurrence); }
   void save(Cursor& cursor) const override { child_->save(cursor); }
   void restore(CursorReader& cursor) override { child_->restore(cursor); }
+  void describe(StateForm& form) const override { child_->describe(form); }
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
   void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
   Stage* giving() override { return child_->giving(); }

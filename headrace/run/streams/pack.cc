@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -75,6 +76,11 @@ class BinsStream final : public OneChild {
     const uint64_t rows = cursor.next();
     child_->restore(cursor);
     begin(rows);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("pack");
+    form.number("rows");
+    form.child("input", *child_);
   }
 
  private:
@@ -209,6 +215,11 @@ class SplitStream final : public OneChild {
     const uint64_t offset = cursor.next();
     child_->restore(cursor);
     begin(offset);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("pack");
+    form.number("offset");
+    form.child("input", *child_);
   }
 
  private:

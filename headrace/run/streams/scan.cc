@@ -5,6 +5,7 @@
 
 #include "headrace/run/streams/cursor_bytes.h"
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -66,6 +67,12 @@ class ScanFeeder final : public OneChild {
     }
     begin(cursor.good() ? std::move(carried) : initial_, again);
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("scan");
+    form.number("again");
+    form.list("state", initial_.size(), false, [](StateForm& leaf) { leaf.tensor("value"); });
+    form.child("input", *child_);
   }
 
  private:

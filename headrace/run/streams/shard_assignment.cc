@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "headrace/run/streams/state_form.h"
+
 namespace headrace {
 namespace {
 
@@ -88,6 +90,16 @@ class DealStream final : public Stream {
   }
   void save(Cursor& cursor) const override { save_place(place_, cursor); }
   void restore(CursorReader& cursor) override { place_ = restore_place(cursor); }
+  void describe(StateForm& form) const override {
+    form.stream("shard");
+    form.number("taken");
+    form.number("taken_before");
+    form.list("worlds", 0, true, [](StateForm& world) { world.numbers("taken"); });
+    form.list("partial", 0, true, [](StateForm& one) {
+      one.number("position");
+      one.number("outputs");
+    });
+  }
   void stages(std::vector<Stage*>&) override {}
 
  private:

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -30,6 +31,10 @@ class PositionStream final : public Stream {
   void restore(CursorReader& cursor) override {
     next_ = cursor.next();
   }  // gaps are kept: a ticket was given back
+  void describe(StateForm& form) const override {
+    form.stream("position");
+    form.number("position");
+  }
   bool leave_out(std::span<const Gap> outputs) override {
     for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
     pass_gap();
@@ -69,6 +74,11 @@ class TakeStream final : public OneChild {
     if (taken_ > count_) cursor.refuse();
     child_->restore(cursor);
   }
+  void describe(StateForm& form) const override {
+    form.stream("take");
+    form.number("taken");
+    form.child("input", *child_);
+  }
 
   Stage* outermost() override { return child_->outermost(); }
 
@@ -94,6 +104,11 @@ class SkipStream final : public OneChild {
     skipped_ = cursor.next();
     if (skipped_ > count_) cursor.refuse();
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("skip");
+    form.number("skipped");
+    form.child("input", *child_);
   }
 
   Stage* outermost() override { return child_->outermost(); }
@@ -127,6 +142,12 @@ class RepeatStream final : public OneChild {
     begin(pass);
     empty_ = cursor.next() != 0;
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("repeat");
+    form.number("pass");
+    form.flag("is_empty");
+    form.child("input", *child_);
   }
 
   Stage* outermost() override { return child_->outermost(); }
@@ -162,6 +183,11 @@ class ConcatenateStream final : public Stream {
     current_ = cursor.next();
     if (current_ > children_.size()) cursor.refuse();
     for (auto& child : children_) child->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("concatenate");
+    form.number("current");
+    form.children("inputs", children_);
   }
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
@@ -217,6 +243,11 @@ class RoundStream final : public OneChild {
     const uint64_t seen = cursor.next();
     child_->restore(cursor);
     begin(seen);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("shard");
+    form.number("seen");
+    form.child("input", *child_);
   }
 
  private:
@@ -300,6 +331,12 @@ class StepsStream final : public OneChild {
     given_ = given, round_ = static_cast<uint32_t>(round), any_ = true;
     child_->start(epoch_, occurrence_ + round_);
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("steps");
+    form.number("given");
+    form.number("round");
+    form.child("input", *child_);
   }
 
   Stage* outermost() override { return child_->outermost(); }

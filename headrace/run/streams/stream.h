@@ -13,6 +13,7 @@
 namespace headrace {
 
 class Stage;
+class StateForm;
 
 enum class Pull : uint8_t { item, wait, end, error };
 
@@ -22,6 +23,7 @@ class CursorReader {
   uint64_t next() { return at_ < cursor_.size() ? cursor_[at_++] : (short_ = true, 0); }
   void refuse() { short_ = true; }       // invalid numbers: ok() is false from now on
   bool good() const { return !short_; }  // so far
+  uint64_t peek() const { return at_ < cursor_.size() ? cursor_[at_] : 0; }
   bool ok() const { return !short_ && at_ == cursor_.size(); }
 
  private:
@@ -52,6 +54,8 @@ class Stream {
   // caller that saves before pulling an item must not pull then.
   virtual void save(Cursor& cursor) const = 0;
   virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
+  // The names of the numbers of save(), in their order: for states as JSON (state_form.h).
+  virtual void describe(StateForm& form) const = 0;
   // Call right after restore(): skips these of the next outputs (ascending, not adjacent), without reading
   // their inputs. False, without effect, if outputs are only known by computing them.
   virtual bool leave_out(std::span<const Gap> outputs) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -29,6 +30,11 @@ class TakeWhileStream final : public OneChild {
   void restore(CursorReader& cursor) override {
     ended_ = cursor.next() != 0;
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("take_while");
+    form.flag("has_ended");
+    form.child("input", *child_);
   }
   bool has_taken_all() const override { return ended_; }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -112,6 +113,10 @@ class UniqueStream final : public OneChild {
   }
   void save(Cursor& cursor) const override { cursor.push_back(pulled_); }
   void restore(CursorReader& cursor) override { pulled_ = replay_ = cursor.next(); }
+  void describe(StateForm& form) const override {
+    form.stream("unique");
+    form.number("pulled");
+  }
 
  private:
   // The keys of samples stored as columns, or of one sample.

@@ -3,6 +3,7 @@
 
 #include "headrace/core/random/key.h"
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -69,6 +70,14 @@ class WindowShuffleStream final : public OneChild {
     child_->save(restored_);
     draw_again();
     if (!read_only_what_is_held()) cursor.refuse();
+  }
+  void describe(StateForm& form) const override {
+    form.stream("shuffle");
+    form.number("emitted");
+    form.number("pulled");
+    form.flag("has_ended");
+    form.number("read_from");
+    form.child("input", *child_);
   }
 
  private:
