@@ -47,6 +47,7 @@ class LoaderImpl final : public Loader {
         store_(std::move(store)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
+        root_(pipeline_.root.get()),
         executor_(std::move(pipeline_.root), pool_, options_.ready, !ready_given),
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
@@ -92,8 +93,9 @@ class LoaderImpl final : public Loader {
   Result<Value> save(bool without_last) const override {
     std::lock_guard lock(control_);
     const bool was_stopped = paused_ && over_;
-    if (crew_ || (was_stopped && without_last)) return to_value(here(without_last));
-    return to_value(paused_ ? *paused_ : next_);
+    if (crew_ || (was_stopped && without_last))
+      return state_to_value(here(without_last), fingerprint_, root_);
+    return state_to_value(paused_ ? *paused_ : next_, fingerprint_, root_);
   }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
@@ -140,7 +142,6 @@ class LoaderImpl final : public Loader {
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
   Status check_outside_locked() const;
   IterationState here(bool without_last = false) const;
-  Value to_value(const IterationState& where) const;
   uint64_t clock() const { return options_.simulated ? options_.simulated->now_ns : now_ns(); }
 
   const std::unique_ptr<AutoCache> caching_;  // null: off
@@ -151,6 +152,7 @@ class LoaderImpl final : public Loader {
   const std::shared_ptr<Store> store_;
   Pipeline pipeline_;
   std::string fingerprint_;
+  const Stream* root_;  // of the executor: names the numbers of cursors
   Executor executor_;
   Team team_;
   Steer steer_;
@@ -367,17 +369,8 @@ Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseco
   return std::optional(false);
 }
 
-Value LoaderImpl::to_value(const IterationState& where) const {
-  if (where.cursor.empty()) return state_to_value(where, fingerprint_);
-  return state_to_value(where, fingerprint_, executor_.named(where.cursor));
-}
-
 Status LoaderImpl::load(const Value& state) {
-  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint_));
-  if (where.streams) {
-    HEADRACE_ASSIGN(where.cursor, executor_.cursor_from(*where.streams));
-    where.streams.reset();
-  }
+  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint_, *root_));
   HEADRACE_TRY(check_fits(where, pipeline_));
   std::unique_lock control(control_);
   pause(control);

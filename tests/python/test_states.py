@@ -138,13 +138,13 @@ def test_a_changed_state_is_refused_by_the_name_of_its_member(name):
 def test_newer_states_are_refused_by_name():
     dataset = PIPELINES["take_skip"]()
     state, _ = state_after(dataset, 2)
-    with pytest.raises(ValueError, match="version, 3, is newer than this version of Headrace reads \\(2\\)"):
+    with pytest.raises(ValueError, match=r"version, 3, is newer than this version of Headrace reads \(2\)"):
         dataset.numpy().load_state_dict({**state, "version": 3})
     assert state["streams"]["verb"] == "take"
     with pytest.raises(
-        ValueError, match="take: version 2 of its state is newer than this version of Headrace reads \\(1\\)"
+        ValueError, match=r"take: version 2 of its state is newer than this version of Headrace reads \(1\)"
     ):
         dataset.numpy().load_state_dict({**state, "streams": {**state["streams"], "version": 2}})
-    with pytest.raises(ValueError, match='input.verb must be "skip", as this plan has it, got "shuffle"'):
+    with pytest.raises(ValueError, match=r'input\.verb must be "skip", as this plan has it, got "shuffle"'):
         below = {**state["streams"]["input"], "verb": "shuffle"}
         dataset.numpy().load_state_dict({**state, "streams": {**state["streams"], "input": below}})

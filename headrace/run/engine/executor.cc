@@ -4,7 +4,6 @@
 #include <array>
 
 #include "headrace/run/row_paths/level_body.h"
-#include "headrace/run/streams/state_form.h"
 #include "headrace/run/work/sample_body.h"
 
 namespace headrace {
@@ -74,21 +73,6 @@ bool Executor::restore(const Cursor& cursor) {
   root_->restore(reader);
   remember();
   return reader.ok();
-}
-
-Value Executor::named(const Cursor& cursor) const {
-  CursorReader reader(cursor);
-  StateForm form(reader);
-  root_->describe(form);
-  return std::move(form.named());
-}
-
-Result<Cursor> Executor::cursor_from(const Value& named) const {
-  Cursor out;
-  StateForm form(named, out);
-  root_->describe(form);
-  HEADRACE_TRY(form.status());
-  return out;
 }
 
 Executor::Handed Executor::handed(bool without_last) const {

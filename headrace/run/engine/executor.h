@@ -37,9 +37,6 @@ class Executor {
   // run.
   void start(uint64_t epoch);
   bool restore(const Cursor& cursor);
-  // A cursor with names for its numbers, and back; an error names the member that does not fit the plan.
-  Value named(const Cursor& cursor) const;
-  Result<Cursor> cursor_from(const Value& named) const;
   // What poll() returned since start(), and the position of the streams after that. A consistent snapshot: an
   // element counts from the moment poll() takes it, even before poll() returns.
   struct Handed {

@@ -26,6 +26,16 @@ size_t made_bytes(const Ticket& ticket) {
 constexpr uint64_t kReadingNs = 2'000'000;
 
 constexpr size_t kRowsAPlace = 8;  // rows per place in the ring, where items are shortened
+// The number of rows whose outputs were all handed out, and of outputs handed out of the next row: a state
+// does not depend on the number of rows in a ticket.
+std::pair<size_t, uint64_t> handed_out(const Body& body, const Ticket& ticket) {
+  if (!body.counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
+  const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
+  const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
+  if (row != ticket.ends.end() && *row == ticket.emitted) return {rows + 1, 0};
+  return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
+}
+
 void took(Work& work, const PartClock::Time& time) {
   work.began_ns = time.began_ns, work.ended_ns = time.ended_ns, work.busy_ns = time.cpu_ns;
 }
@@ -96,7 +106,7 @@ void Stage::save(Cursor& cursor) const {
     cursor.insert(cursor.end(), after_.begin(), after_.end());
     return;
   }
-  const auto [rows, outputs] = handed_out(**front);
+  const auto [rows, outputs] = handed_out(*body_, **front);
   if (outputs > 0)
     cursor.insert(cursor.end(), {1, 0, outputs});
   else
@@ -105,22 +115,12 @@ void Stage::save(Cursor& cursor) const {
   if (rows > 0) *(cursor.end() - static_cast<std::ptrdiff_t>((*front)->before.size())) += rows;
 }
 
-// The number of rows whose outputs were all handed out, and of outputs handed out of the next row: a state
-// does not depend on the number of rows in a ticket.
-std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
-  if (!body_->counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
-  const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
-  const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
-  if (row != ticket.ends.end() && *row == ticket.emitted) return {rows + 1, 0};
-  return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
-}
-
 // All outputs of the front were handed out: the next ones come from the row after the last row with outputs.
 void Stage::mark_after(const Ticket& front) {
   after_.assign(1, 0);
   if (body_->counts_rows() && !leaves_out_) {
     after_.insert(after_.end(), front.before.begin(), front.before.end());
-    after_[1] += front.ends.empty() ? front.item.count : handed_out(front).first;
+    after_[1] += front.ends.empty() ? front.item.count : handed_out(*body_, front).first;
   } else if (ring_.size() > 1 || ended_) {
     const Cursor& next = ring_.size() > 1 ? ring_[1]->before : before_end_;
     after_.insert(after_.end(), next.begin(), next.end());

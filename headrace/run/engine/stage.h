@@ -103,7 +103,6 @@ class Stage final : public Stream {
   void drop_youngest();
   bool has_place(size_t ring) const;
   bool leaves(size_t headroom, const Pool& pool) const;
-  std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;
   void mark_after(const Ticket& front);
   void save_unordered(Cursor& cursor) const;
   void make_runnable(const TicketPtr& ticket, size_t part);

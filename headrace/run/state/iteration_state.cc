@@ -1,6 +1,9 @@
 #include "headrace/run/state/iteration_state.h"
 
 #include <limits>
+#include <utility>
+
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -12,10 +15,29 @@ std::string half(const std::string& fingerprint, bool data) {
 }
 }  // namespace
 
-Value state_to_value(const IterationState& where, const std::string& fingerprint,
-                     std::optional<Value> streams) {
+namespace {
+
+Value named(const Cursor& cursor, const Stream& root) {
+  CursorReader numbers(cursor);
+  StateForm form(numbers);
+  root.describe(form);
+  return std::move(form.named());
+}
+
+Result<Cursor> cursor_from(const Value& named, const Stream& root) {
+  Cursor out;
+  StateForm form(named, out);
+  root.describe(form);
+  HEADRACE_TRY(form.status());
+  return out;
+}
+
+}  // namespace
+
+Value state_to_value(const IterationState& where, const std::string& fingerprint, const Stream* root) {
+  const bool has_cursor = !where.finished && !where.elastic && !where.cursor.empty();
   Value out{Value::Object()};
-  out.set("version", streams ? kVersion : 1);  // without streams the two are the same
+  out.set("version", has_cursor ? kVersion : 1);  // without streams the two are the same
   out.set("fingerprint", fingerprint);
   out.set("epoch", where.epoch);
   if (where.finished) {
@@ -26,7 +48,7 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
     out.set("delivered", where.delivered);
     if (where.round > 0) out.set("round", where.round);
     if (where.dealt) out.set("dealt", assignment_to_value(*where.dealt));
-    if (streams) out.set("streams", *std::move(streams));
+    if (has_cursor) out.set("streams", named(where.cursor, *root));
     if (where.rank) out.set("rank", *where.rank);
     if (where.world) out.set("world", *where.world);
     if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
@@ -107,7 +129,8 @@ Result<IterationState> read_state(const Value& state) {
   return out;
 }
 
-Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint) {
+Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint,
+                                        const Stream& root) {
   HEADRACE_ASSIGN(IterationState where, read_state(state));
   HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
   if (half(theirs, false) != half(fingerprint, false))
@@ -120,6 +143,10 @@ Result<IterationState> state_from_value(const Value& state, const std::string& f
         "state: the data changed since it was taken (file names, labels, counts or contents differ): "
         "its fingerprint is " +
         theirs + ", this data's is " + fingerprint);
+  if (where.streams) {
+    HEADRACE_ASSIGN(where.cursor, cursor_from(*where.streams, root));
+    where.streams.reset();
+  }
   return where;
 }
 

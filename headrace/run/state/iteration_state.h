@@ -25,12 +25,12 @@ struct IterationState {
   std::optional<uint32_t> rank, world;   // the rank and world of the cursor; empty: any
 };
 
-// `streams`: the cursor with names, if there is one (Executor::named()).
-Value state_to_value(const IterationState& where, const std::string& fingerprint,
-                     std::optional<Value> streams = std::nullopt);
+// `root`: the streams of the cursor, which name its numbers; null where there is no cursor.
+Value state_to_value(const IterationState& where, const std::string& fingerprint, const Stream* root);
 // Parses a state of any plan.
 Result<IterationState> read_state(const Value& state);
-// An error for another version, another plan, or changed data.
-Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint);
+// An error for another version, another plan, or changed data. `root`: the streams of this plan.
+Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint,
+                                        const Stream& root);
 
 }  // namespace headrace
