@@ -77,6 +77,20 @@ TEST(Jsonl, DtypesAreThoseThatHoldEveryValue) {
               ElementsAre("x: str", "'1'", "'one'", "'[1, 2]'", "'true'"));
 }
 
+TEST(Jsonl, WholeNumbersBesideFractionsAreNeverRoundedUnasked) {
+  const std::string error =
+      "column 'x': expected numbers that float64 holds, got 9007199254740993, which float64 would round; "
+      "dtypes={\"x\": \"str\"} keeps all digits, and dtypes={\"x\": \"float64\"} rounds: x, line 1 at byte 0";
+  const std::string scalars = "{\"x\":9007199254740993}\n{\"x\":0.5}\n{\"x\":1152921504606847000}";
+  EXPECT_THAT(read(scalars), ElementsAre("x: float64 ()", error, "0.5", "1.152921504606847e+18"));
+  EXPECT_THAT(read(scalars, R"({"dtypes":{"x":"float64"}})")[1], "9.007199254740992e+15");
+  EXPECT_THAT(read(scalars, R"({"dtypes":{"x":"str"}})")[1], "'9007199254740993'");
+  for (const std::string list : {"[0.5, 9007199254740993]", "[9007199254740993 ,0.5]"})
+    EXPECT_THAT(read("{\"x\":" + list + "}"), ElementsAre("x: float64 (2)", error));
+  EXPECT_THAT(read("{\"x\":[[0.5], [9007199254740993]]}\n{\"x\":[]}"),
+              ElementsAre("x: float64 (?, 1)", error, "(0, 1)[]"));
+}
+
 TEST(Jsonl, ListsOfNumbersAreArrays) {
   EXPECT_THAT(read("{\"x\":[1,2]}\n{\"x\":[3, 4]}"), ElementsAre("x: int64 (2)", "(2)[1 2]", "(2)[3 4]"));
   EXPECT_THAT(read("{\"x\":[1,2.5]}\n{\"x\":[ ]}\n{\"x\":[3]}"),

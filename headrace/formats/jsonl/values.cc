@@ -43,10 +43,15 @@ bool write_number(std::string_view text, DType dtype, std::byte* out) {
   return dtype != DType::i64 && parse_number(text, dtype, out);
 }
 
+bool is_rounded(std::string_view text, DType dtype, Rounding rounding) {
+  return dtype == DType::f64 && rounding == Rounding::refused && !float64_holds(text);
+}
+
 struct NewNumbers {
   std::byte* at;
   size_t left;  // room, in numbers
   DType dtype;
+  Rounding rounding;
 
   static const char* add(void* context, std::string_view text) {
     NewNumbers& self = *static_cast<NewNumbers*>(context);
@@ -57,15 +62,17 @@ struct NewNumbers {
       if (!write_number(leaf, self.dtype, self.at)) return nullptr;
       end = leaf.data() + leaf.size();
     }
+    if (is_rounded({text.data(), end}, self.dtype, self.rounding)) return nullptr;
     self.at += size_of(self.dtype), --self.left;
     return end;
   }
 };
 
 // `sizes`: the expected sizes, some of which may be kAny; then the actual ones.
-Status write_list(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
+Status write_list(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out,
+                  Shape& sizes) {
   JsonShape shape;
-  NewNumbers numbers{out, value.count, spec.dtype};
+  NewNumbers numbers{out, value.count, spec.dtype, rounding};
   constexpr auto kNumbers =
       static_cast<uint8_t>(~(bit_of(JsonType::boolean) | bit_of(JsonType::integer) | bit_of(JsonType::real)));
   const bool has_shape = (value.leaves & kNumbers) == 0 &&
@@ -114,12 +121,15 @@ Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace&
 }
 
 // Numbers of the expected shape, in which some sizes may be kAny.
-Status write_shaped(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
-  if (spec.shape.rank() > 0 && value.type == JsonType::list) return write_list(value, spec, out, sizes);
+Status write_shaped(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out,
+                    Shape& sizes) {
+  if (spec.shape.rank() > 0 && value.type == JsonType::list)
+    return write_list(value, spec, rounding, out, sizes);
   const bool is_number = value.type == JsonType::integer || value.type == JsonType::real ||
                          value.type == JsonType::boolean ||
                          (value.type == JsonType::text && !value.has_escapes);
-  if (spec.shape.rank() > 0 || !is_number || !write_number(value.text, spec.dtype, out))
+  if (spec.shape.rank() > 0 || !is_number || !write_number(value.text, spec.dtype, out) ||
+      is_rounded(value.text, spec.dtype, rounding))
     return unlike(spec, shown(value));
   return {};
 }
@@ -145,11 +155,12 @@ size_t made_bytes(const JsonSpan& value, const TensorSpec& spec) {
   return value.type == JsonType::list ? value.count * size_of(spec.dtype) : size_of(spec.dtype);
 }
 
-Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out) {
+Status make_value(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, const JsonPlace& place,
+                  Tensor& out) {
   if (is_text(spec.dtype)) return make_text(value, spec, place, out);
   std::byte* const numbers = place.made.take(made_bytes(value, spec));
   Shape sizes = spec.shape;
-  HEADRACE_TRY(write_shaped(value, spec, numbers, sizes));
+  HEADRACE_TRY(write_shaped(value, spec, rounding, numbers, sizes));
   out = Tensor{place.made.buffer(), place.made.offset_of(numbers), spec.dtype, sizes, nullptr};
   return {};
 }
@@ -181,11 +192,24 @@ Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out) 
   return {};
 }
 
-Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out) {
+Status write_numbers(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out) {
   if (value.type == JsonType::list && made_bytes(value, spec) != spec.size_bytes())
     return unlike(spec, shown(value));
   Shape sizes = spec.shape;
-  return write_shaped(value, spec, out, sizes);
+  return write_shaped(value, spec, rounding, out, sizes);
+}
+
+std::string_view rounded_number(const JsonSpan& value) {
+  if (value.type != JsonType::list) return float64_holds(value.text) ? std::string_view() : value.text;
+  std::string_view out;
+  JsonShape shape;
+  const auto look = [](void* found, std::string_view text) -> const char* {
+    const std::string_view leaf = first_leaf(text);
+    if (!float64_holds(leaf)) *static_cast<std::string_view*>(found) = leaf;
+    return leaf.data() + leaf.size();
+  };
+  walk_json_list(value.text, shape, look, &out);
+  return out;
 }
 
 }  // namespace headrace
