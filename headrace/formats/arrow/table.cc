@@ -17,11 +17,9 @@ BufferPtr copy_of(std::string_view text) {
 }
 
 Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema, Value& about) {
-  HEADRACE_ASSIGN(const Message message, Message::read(std::as_bytes(std::span(schema))));
-  if (message.kind != Message::schema)
-    return corrupt("expected a schema, got message type " + std::to_string(message.kind));
-  HEADRACE_ASSIGN(Layout layout, read_layout(message.header, message.version));
-  about = written_about(message.header);
+  HEADRACE_ASSIGN(const StoredSchema stored, schema_in(schema));
+  HEADRACE_ASSIGN(Layout layout, read_layout(stored.table, stored.version));
+  about = written_about(stored.table);
   return std::make_shared<const Layout>(std::move(layout));
 }
 
