@@ -16,7 +16,16 @@ from ._carrying import of_pair
 from ._errors import os_error
 from ._function import bind_function
 from ._line import users_line, warn_of
-from ._making.element import Form, Leaves, form_of, form_of_all, is_function_leaf, to_leaf, with_fields
+from ._making.element import (
+    Form,
+    Leaves,
+    check_not_rounded,
+    form_of,
+    form_of_all,
+    is_function_leaf,
+    to_leaf,
+    with_fields,
+)
 from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
@@ -544,6 +553,7 @@ def _column(column: Any, name: str) -> Any:
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
         array = np.asarray(values)  # numbers in an object array, as in pandas
+        check_not_rounded(values, array, name)
     return to_leaf(array if column is not None else None, name)
 
 
