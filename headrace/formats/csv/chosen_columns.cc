@@ -201,7 +201,7 @@ Status wrong_field(const CsvColumn& column, std::string_view text) {
   const std::string name = "column " + in_quotes(column.name), dtype(dtype_name(column.dtype));
   if (text.empty())
     return corrupt(name + " is empty in this row; expected " + dtype + "; set a value with defaults={" +
-                   Value(column.name).dump() + ": 0}" + ", or nulls=");
+                   Value(column.name).dump() + ": 0}" + null_is_read(is_float(column.dtype)));
   return corrupt(name + ": expected " + dtype + ", got " + shown_field(text));
 }
 
@@ -248,7 +248,7 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       continue;
     }
     if (column.dtype == DType::str && checks_utf8 && utf8_prefix(text) < text.size())
-      return corrupt("column " + in_quotes(column.name) + ": expected UTF-8, got something else; dtypes={" +
+      return corrupt("column " + in_quotes(column.name) + ": " + expected_utf8(text) + "; dtypes={" +
                      Value(column.name).dump() +
                      ": \"bytes\"} reads any bytes; encoding=\"latin-1\" converts");
     if (takes_fallback || field.has_escapes)

@@ -110,7 +110,8 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_THAT(table_of("a,b\n1,2\n1,\n1,x\n", R"({"dtypes":{"b":"i64"}})"),
               ElementsAre("a: int64 (), b: int64 ()", "1 2",
                           "column 'b' is empty in this row; expected int64; set a value with "
-                          "defaults={\"b\": 0}, or nulls=: x, "
+                          "defaults={\"b\": 0}; nulls=\"zero\" reads it as zeros or as empty; nulls=\"mask\" "
+                          "also tells where: x, "
                           "line 3 at byte 8",
                           "column 'b': expected int64, got 'x': x, line 4 at byte 11"));
   EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a': expected UTF-8"));

@@ -333,6 +333,7 @@ bool JsonTable::look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>&
   for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
     const uint32_t node = key.has_escapes ? fields_.find(parent, unescaped_json(key), expected)
                                           : fields_.find(parent, key.text, expected);
+    if (node == JsonFields::kNone && !check_key(key, reader)) return false;
     if (node == JsonFields::kNone || uses_[node].slot == JsonFields::kNone) {
       if (!reader.value(unwanted)) return false;
       continue;
@@ -376,7 +377,8 @@ Status JsonTable::make_fields(const Record& record, const std::vector<JsonSpan>&
       if (!column.fallback)
         return corrupt("column " + in_quotes(column.name) + " is " +
                        (value.type == JsonType::null ? "null" : "missing") + " in this line; expected " +
-                       wanted_of(column) + "; set a value with defaults= or nulls=");
+                       wanted_of(column) +
+                       "; set a value with defaults=" + null_is_read(is_float(column.spec.dtype)));
       fields[i] = *column.fallback;
     }
   }

@@ -7,6 +7,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/csv/values.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -98,7 +99,7 @@ Status put_text(const JsonSpan& value, DType dtype, bool is_utf8, char*& at) {
         "expected str, got half of a surrogate pair, which is not a character; dtype bytes accepts it");
   const std::string_view text(begin, static_cast<size_t>(at - begin));
   if (dtype == DType::str && !is_utf8 && utf8_prefix(text) < text.size())
-    return corrupt("expected UTF-8, got something else; dtype bytes accepts it");
+    return corrupt(expected_utf8(text) + "; dtype bytes accepts it");
   return {};
 }
 
@@ -113,7 +114,7 @@ Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace&
     return {};
   }
   if (spec.dtype == DType::str && !place.is_utf8 && utf8_prefix(value.text) < value.text.size())
-    return corrupt("expected UTF-8, got something else; dtype bytes accepts it");
+    return corrupt(expected_utf8(value.text) + "; dtype bytes accepts it");
   const auto offset =
       static_cast<size_t>(value.text.data() - reinterpret_cast<const char*>(place.line->data()));
   set_text(out, place.line, offset, spec.dtype, value.text.size());
