@@ -530,7 +530,11 @@ def _of_series(column: Any, name: str) -> Any:
             f"from_arrays: column {name!r}: expected numbers, bool, bytes or str in every row, got {type(odd[0]).__name__} ({odd[0]!r}); fill "
             "missing values with .fillna(...), convert the column with .astype(...), or drop it with .drop(columns=...)"
         )
-    return values if wanted == (bytes, str) else np.asarray(values)
+    if wanted == (bytes, str):
+        return values
+    numbers = np.asarray(values)
+    check_not_rounded(values, numbers, name)
+    return numbers
 
 
 def _column(column: Any, name: str) -> Any:

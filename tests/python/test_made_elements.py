@@ -382,6 +382,38 @@ def test_what_fails_in_the_look_ahead_fails_in_the_run(maker: str) -> None:
         assert [int(x["x"]) for x in data.on_error("skip")] == [0, 1, 3]
 
 
+HALF = "caf\udce9"  # what os.fsdecode makes of a name in Latin-1
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_half_a_surrogate_pair_is_refused_in_words(maker: str) -> None:
+    for items in ([{"x": "a"}, {"x": HALF}], ["a", HALF], [HALF]):
+        with pytest.raises(ERRORS, match=r"got 'caf\\udce9' with half of a surrogate pair; \.encode"):
+            list(MAKERS[maker](items))
+    with pytest.raises(ERRORS, match=r"names of fields in whole characters, got 'caf\\udce9'"):
+        list(MAKERS[maker]([{HALF: 1}, {HALF: 2}]))
+
+
+def test_half_a_surrogate_pair_in_columns() -> None:
+    for column in ([HALF, "a"], np.array([HALF, "a"])):
+        with pytest.raises(ValueError, match="half of a surrogate pair"):
+            hr.from_arrays({"x": column})
+    with pytest.raises(ValueError, match="half of a surrogate pair"):
+        hr.from_arrays({HALF: [1]})
+
+
+def test_frames_do_not_round_whole_numbers() -> None:
+    pd = pytest.importorskip("pandas")
+    for column in (
+        pd.Series([2**53 + 1, 1.5], dtype=object),
+        np.array([2**53 + 1, 1.5], object),
+        [2**53 + 1, 1.5],
+    ):
+        with pytest.raises(ValueError, match=r"'x'.*9007199254740993; use str\(x\)"):
+            hr.from_arrays({"x": column})
+    assert hr.from_arrays({"x": pd.Series([2**53, 1.5], dtype=object)})[0]["x"] == 2.0**53
+
+
 def test_rows_of_a_ragged_column_follow_it_too() -> None:
     for rows, wanted in (
         ([[], [1, 2]], [np.zeros(0, np.int64), np.array([1, 2])]),
