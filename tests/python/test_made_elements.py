@@ -382,15 +382,15 @@ def test_what_fails_in_the_look_ahead_fails_in_the_run(maker: str) -> None:
         assert [int(x["x"]) for x in data.on_error("skip")] == [0, 1, 3]
 
 
-HALF = "caf\udce9"  # what os.fsdecode makes of a name in Latin-1
+HALF = "r\udce9"  # what os.fsdecode makes of a name in Latin-1
 
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_half_a_surrogate_pair_is_refused_in_words(maker: str) -> None:
     for items in ([{"x": "a"}, {"x": HALF}], ["a", HALF], [HALF]):
-        with pytest.raises(ERRORS, match=r"got 'caf\\udce9' with half of a surrogate pair; \.encode"):
+        with pytest.raises(ERRORS, match=r"got 'r\\udce9' with half of a surrogate pair; \.encode"):
             list(MAKERS[maker](items))
-    with pytest.raises(ERRORS, match=r"names of fields in whole characters, got 'caf\\udce9'"):
+    with pytest.raises(ERRORS, match=r"names of fields in whole characters, got 'r\\udce9'"):
         list(MAKERS[maker]([{HALF: 1}, {HALF: 2}]))
 
 
