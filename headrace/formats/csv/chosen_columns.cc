@@ -135,7 +135,7 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
       continue;
     }
     std::byte number[kSlot];
-    if (!parse_number(*column.fallback, column.dtype, number) || column.is_rounded(*column.fallback))
+    if (!parse_number(*column.fallback, column.dtype, number) || column.is_rounded(*column.fallback, number))
       return invalid("defaults: expected " + std::string(dtype_name(column.dtype)) + " for column " +
                      in_quotes(name) + ", got " + value.dump());
     column.fallback_value = make_tensor({column.dtype, Shape(), number});
@@ -241,7 +241,7 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       if (!numbers) numbers = HeapBuffer::make(columns.size() * kSlot);
       if (!parse_number(text, column.dtype, numbers->mutable_data() + i * kSlot))
         return wrong_field(column, text);
-      if (column.is_rounded(text))
+      if (column.is_rounded(text, numbers->data() + i * kSlot))
         return corrupt("column " + in_quotes(column.name) + ": expected numbers that float64 holds, got " +
                        std::string(text) + how_to_read_rounded(column.name));
       fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};

@@ -32,9 +32,9 @@ struct CsvColumn {
   bool is_chosen = false;  // the dtype, by `dtypes`: float64 may then round whole numbers
   bool is_mask = false;    // of the column at this position: whether its field is not empty
 
-  // Whether a number of this column would be another one.
-  bool is_rounded(std::string_view number) const {
-    return dtype == DType::f64 && !is_chosen && !float64_holds(number);
+  // Whether a number of this column, which was parsed into `value`, became another one.
+  bool is_rounded(std::string_view number, const std::byte* value) const {
+    return dtype == DType::f64 && !is_chosen && !is_held(number, value);
   }
 };
 

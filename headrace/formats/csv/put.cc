@@ -154,7 +154,7 @@ class RowsToColumns {
       return true;
     }
     return ((use.parse && use.parse(text, out)) || parse_number(text, use.column->dtype, out)) &&
-           !use.column->is_rounded(text);
+           !use.column->is_rounded(text, out);
   }
 
   bool put_text(const Use& use, size_t n, std::string_view text, const BufferPtr& buffer) const {

@@ -1,6 +1,7 @@
 // Types of CSV fields: number, bool or text. Any thread.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,12 @@ ParsePlain parse_plain(DType dtype);  // null for a dtype that has none
 // the fewest digits that read back the same, and zeros behind ("1152921504606847000", as JavaScript prints
 // 2^60). True for numbers with a point or an exponent, which are floats already.
 bool float64_holds(std::string_view field);
+// The same, where the number is at `value` as it was parsed. Quick: below 2^53 every whole number is held.
+inline bool is_held(std::string_view field, const std::byte* value) {
+  double number = 0;
+  std::memcpy(&number, value, sizeof number);
+  return (number < 0x1p53 && number > -0x1p53) || float64_holds(field);
+}
 // The end of a message about one that it does not hold: how the column can be read.
 std::string how_to_read_rounded(std::string_view column);
 

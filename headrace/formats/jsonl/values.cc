@@ -44,8 +44,9 @@ bool write_number(std::string_view text, DType dtype, std::byte* out) {
   return dtype != DType::i64 && parse_number(text, dtype, out);
 }
 
-bool is_rounded(std::string_view text, DType dtype, Rounding rounding) {
-  return dtype == DType::f64 && rounding == Rounding::refused && !float64_holds(text);
+// Whether the number, which was parsed into `value`, became another one.
+bool is_rounded(std::string_view text, const std::byte* value, DType dtype, Rounding rounding) {
+  return dtype == DType::f64 && rounding == Rounding::refused && !is_held(text, value);
 }
 
 struct NewNumbers {
@@ -63,7 +64,7 @@ struct NewNumbers {
       if (!write_number(leaf, self.dtype, self.at)) return nullptr;
       end = leaf.data() + leaf.size();
     }
-    if (is_rounded({text.data(), end}, self.dtype, self.rounding)) return nullptr;
+    if (is_rounded({text.data(), end}, self.at, self.dtype, self.rounding)) return nullptr;
     self.at += size_of(self.dtype), --self.left;
     return end;
   }
@@ -130,7 +131,7 @@ Status write_shaped(const JsonSpan& value, const TensorSpec& spec, Rounding roun
                          value.type == JsonType::boolean ||
                          (value.type == JsonType::text && !value.has_escapes);
   if (spec.shape.rank() > 0 || !is_number || !write_number(value.text, spec.dtype, out) ||
-      is_rounded(value.text, spec.dtype, rounding))
+      is_rounded(value.text, out, spec.dtype, rounding))
     return unlike(spec, shown(value));
   return {};
 }
