@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/input/input.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/io/new_file.h"
 #include "headrace/run/report/report.h"
@@ -69,7 +70,8 @@ Result<Timed> measure(const BenchArguments& arguments, Loader& loader) {
 
 Result<int> bench(BenchArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
-  for (const std::string& note : opened.plan.dataset.notes()) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : opened.plan.dataset.notes())
+    fmt::print(stderr, "note: {}\n", as_typed(note));
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));

@@ -12,6 +12,7 @@
 #include "cli/input/input.h"
 #include "cli/input/left_out.h"
 #include "cli/look/encoded_again.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/core/text/closest.h"
@@ -248,9 +249,10 @@ void print(const WriteReport& report, const ConvertArguments& arguments, double 
   if (const std::string left_out = left_out_columns_text(source);
       !left_out.empty() && arguments.fields.empty())
     fmt::print("left out: {}\n", left_out);
-  for (const std::string& note : described_notes(source)) fmt::print("{}: {}\n", arguments.input.path, note);
+  for (const std::string& note : described_notes(source))
+    fmt::print("{}: {}\n", arguments.input.path, as_typed(note, true));
   for (const std::string& note : notes_in(source.metadata()))
-    fmt::print("{}: {}\n", arguments.input.path, note);
+    fmt::print("{}: {}\n", arguments.input.path, as_typed(note, true));
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
     fmt::print("written as plain numbers: {}\n", types);
   if (const std::string hint = hint_of(report, arguments, source); !hint.empty())

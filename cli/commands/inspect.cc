@@ -10,6 +10,7 @@
 #include "cli/input/hints.h"
 #include "cli/input/left_out.h"
 #include "cli/look/survey.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
@@ -135,7 +136,7 @@ void print_problems(const Source& source, const std::string& path) {
   const std::string missing = told_of(source, "missing");
   if (!missing.empty()) line("missing", "{}", missing);
   for (const std::string& note : notes_of(source))
-    if (note != missing) line("note", "{}", note);
+    if (note != missing) line("note", "{}", as_typed(note));
   if (const std::string empty = told_of(source, "empty"); !empty.empty()) line("empty", "{}", empty);
   const Value::List problems = problems_of(source);
   if (problems.empty()) return;

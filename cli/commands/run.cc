@@ -9,6 +9,7 @@
 #include "cli/input/input.h"
 #include "cli/look/batch_hash.h"
 #include "cli/look/on_error_counts.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/io/new_file.h"
@@ -124,7 +125,8 @@ void print_part(const Part& part, bool batched, bool json) {
 
 Result<int> run_pipeline(RunArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
-  for (const std::string& note : opened.plan.dataset.notes()) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : opened.plan.dataset.notes())
+    fmt::print(stderr, "note: {}\n", as_typed(note));
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));

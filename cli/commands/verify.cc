@@ -128,7 +128,9 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   set_told(reader.source(), out);
   if (!altered.empty()) out.set("altered", Value::List(altered.begin(), altered.end()));
   const std::vector<std::string> notes = notes_in(reader.source().metadata());
-  if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
+  Value::List typed;
+  for (const std::string& note : notes) typed.emplace_back(as_typed(note));
+  if (!typed.empty()) out.set("notes", std::move(typed));
   if (!hint.empty()) out.set("hints", Value::List{hint});
   return out;
 }
@@ -178,8 +180,8 @@ Result<int> verify(const VerifyArguments& arguments) {
   if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
     fmt::print("left out because of their names: {}\n", left_out);
-  for (const std::string& note : notes_in(source->metadata())) fmt::print("{}\n", note);
-  for (const std::string& note : described_notes(*source)) fmt::print("{}\n", note);
+  for (const std::string& note : notes_in(source->metadata())) fmt::print("{}\n", as_typed(note));
+  for (const std::string& note : described_notes(*source)) fmt::print("{}\n", as_typed(note));
   if (!altered.empty())
     fmt::print("{}\n", altered_text(altered));
   else if (comparison.size() > 0 && broken.empty())

@@ -5,6 +5,7 @@
 
 #include "cli/doctor/report.h"
 #include "cli/input/left_out.h"
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
@@ -98,8 +99,8 @@ class Text {
     for (size_t i = 0; i < std::min(lines.size(), kShown); ++i)
       fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
     more(lines.size());
-    for (const std::string& note : described_notes(source)) wrap("", note);
-    for (const std::string& note : notes_in(source.metadata())) wrap("", note);
+    for (const std::string& note : described_notes(source)) wrap("", as_typed(note));
+    for (const std::string& note : notes_in(source.metadata())) wrap("", as_typed(note));
     if (!left_out.empty()) wrap("", "left out because of their names: " + left_out);
     const Value::List problems = problems_of(source);
     if (problems.empty()) return;

@@ -22,7 +22,7 @@ template <class Registry> bool has_option(const Registry& registry, std::string_
 
 // The flag for option `name`; "" if it is not an option, or may be one of both source and target.
 std::string_view flag_of(std::string_view name, bool converts) {
-  const bool reads = has_option(formats(), name);
+  const bool reads = name == "split" || has_option(formats(), name);  // folders have splits, not formats
   if (!converts) return reads ? "--option " : "";
   const bool writes = has_option(writers(), name);
   return reads == writes ? "" : reads ? "--source-option " : "--option ";

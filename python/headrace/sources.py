@@ -16,7 +16,16 @@ from ._carrying import of_pair
 from ._errors import os_error
 from ._function import bind_function
 from ._line import users_line, warn_of
-from ._making.element import Form, Leaves, form_of, form_of_all, is_function_leaf, to_leaf, with_fields
+from ._making.element import (
+    Form,
+    Leaves,
+    check_not_rounded,
+    form_of,
+    form_of_all,
+    is_function_leaf,
+    to_leaf,
+    with_fields,
+)
 from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
@@ -521,7 +530,11 @@ def _of_series(column: Any, name: str) -> Any:
             f"from_arrays: column {name!r}: expected numbers, bool, bytes or str in every row, got {type(odd[0]).__name__} ({odd[0]!r}); fill "
             "missing values with .fillna(...), convert the column with .astype(...), or drop it with .drop(columns=...)"
         )
-    return values if wanted == (bytes, str) else np.asarray(values)
+    if wanted == (bytes, str):
+        return values
+    numbers = np.asarray(values)
+    check_not_rounded(values, numbers, name)
+    return numbers
 
 
 def _column(column: Any, name: str) -> Any:
@@ -544,6 +557,7 @@ def _column(column: Any, name: str) -> Any:
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
         array = np.asarray(values)  # numbers in an object array, as in pandas
+        check_not_rounded(values, array, name)
     return to_leaf(array if column is not None else None, name)
 
 

@@ -597,6 +597,56 @@ def test_partitions_are_fields(tmp_path: Path) -> None:
     assert len(hr.load_plan(tmp_path / "plan.json")) == 6
 
 
+def test_partitions_agree_as_files_of_a_list_do(tmp_path: Path) -> None:
+    """One rule: whole numbers and fractions of text tables are float64; the wider dtype; other fields are refused."""
+    for key, text in (("a", "x,y\n1,2\n"), ("b", "x,y\n0.5,2\n3,4\n")):
+        (tmp_path / "csv" / f"key={key}").mkdir(parents=True)
+        (tmp_path / "csv" / f"key={key}" / "0.csv").write_text(text)
+        (tmp_path / "npz" / f"key={key}").mkdir(parents=True)
+    data = hr.read(tmp_path / "csv")
+    assert [(s["x"].item(), s["y"].item(), s["key"]) for s in data] == [
+        (1.0, 2, "a"),
+        (0.5, 2, "b"),
+        (3.0, 4, "b"),
+    ]
+    assert data.schema["x"].dtype == "float64" and data.metadata["partitions"] == ["key"]
+    for key, dtype in (("a", np.int16), ("b", np.int64)):
+        hr.from_arrays({"x": np.arange(3, dtype=dtype)}).write(tmp_path / "p" / f"key={key}" / "0.parquet")
+    data = hr.read(tmp_path / "p")
+    assert [(s["x"].item(), s["key"]) for s in data] == [(i, key) for key in "ab" for i in range(3)]
+    assert data.schema["x"].dtype == "int64"
+    assert [s["key"] for s in data.shuffle(seed=1)] == [
+        data[int(i)]["key"] for i in hr.range(6).shuffle(seed=1)
+    ]
+    assert [k for batch in data.map(lambda s: {"key": s.key}).batch(4) for k in batch["key"]] == ["a"] * 3 + [
+        "b"
+    ] * 3
+    hr.from_arrays({"x": np.arange(2.0)}).write(tmp_path / "p" / "key=c" / "0.parquet")
+    with pytest.raises(ValueError, match=r"key=c.*expected column 'x: int64 \(\)'.*got 'x: float64 \(\)'"):
+        hr.read(tmp_path / "p")
+
+
+def test_a_column_that_is_a_folder_too(tmp_path: Path) -> None:
+    for key in ("a", "b"):
+        (tmp_path / f"x={key}").mkdir()
+        (tmp_path / f"x={key}" / "0.csv").write_text("x\n1\n")
+    with pytest.raises(ValueError, match="'x' is both a column of the file and a folder"):
+        hr.read(tmp_path)
+
+
+def test_splits_that_are_folders_agree_as_files_do(tmp_path: Path) -> None:
+    for split, dtype in (("train", np.int16), ("val", np.int32)):
+        hr.from_arrays({"x": np.arange(3, dtype=dtype)}).write(tmp_path / split / "0.parquet")
+    data = hr.read(tmp_path, split="all")
+    assert data.schema["x"].dtype == "int32" and [int(s["x"]) for s in data] == [0, 1, 2] * 2
+    assert next(iter(data.batch(6)))["x"].tolist() == [0, 1, 2] * 2
+    hr.from_arrays({"x": np.arange(3.0)}).write(tmp_path / "test" / "0.parquet")
+    with pytest.raises(
+        ValueError, match=r'expected field .x: int32 .*split \\?"train.*got .x: float64|expected field'
+    ):
+        hr.read(tmp_path, split="all")
+
+
 def test_partitions_without_a_value(tmp_path: Path) -> None:
     """Null is not the string that Hive writes for it."""
     for value in ("x", "__HIVE_DEFAULT_PARTITION__"):

@@ -1,6 +1,8 @@
 #include "headrace/formats/opening/wanted.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
@@ -33,10 +35,24 @@ std::vector<Split> one_by_one(const std::vector<Split>& splits) {
   return out;
 }
 
+const FormatInfo* format_in(const Value& description) {
+  const Value* name = description.find("format");
+  return name && name->text() ? find_format(*name->text()) : nullptr;
+}
+
+// The option align_labels; nothing if the format does not have it.
+std::optional<bool> aligning_of(const Wanted& wanted, const FormatInfo* info) {
+  constexpr std::string_view name = "align_labels";
+  if (!info || !has_option(*info, name)) return std::nullopt;
+  const Value* given = wanted.options.find(name);
+  return given && given->boolean() && *given->boolean();
+}
+
 // Splits of which each is a folder, or has options of its own: opened one by one and joined.
 Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& folder,
                               const std::vector<Split>& splits, const IndexingOptions& indexing) {
   std::vector<PartOfJoined> parts;
+  std::optional<bool> aligning;
   for (const Split& split : one_by_one(splits)) {
     Wanted part = wanted;
     part.given = {paths_of(folder.path, split.paths), split.paths.size() > 1};
@@ -48,10 +64,11 @@ Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& f
         part.options.set(option, is_path ? Value(paths_of(folder.path, {*value.text()})[0]) : value);
     }
     HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
+    if (parts.empty()) aligning = aligning_of(part, format_in(source->describe()));
     parts.push_back({"split " + Value(split.name).dump(), std::move(source)});
   }
   Value description = parts[0].source->describe();
-  auto joined = joined_source(std::move(parts), std::move(description));
+  auto joined = joined_source(std::move(parts), std::move(description), aligning);
   if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
   return joined;
 }
@@ -130,34 +147,47 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
   return out;
 }
 
-Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
-                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
-  std::vector<PartOfJoined> parts;
-  std::vector<std::string> names;
+// All files as one list, so that what they mean must agree as in any other; the columns are those of the
+// folder of each file.
+Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const FormatInfo* named,
+                                  const Probe& folder, std::vector<HivePartition> partitions,
+                                  const IndexingOptions& indexing) {
+  std::vector<ConstantField> fields = partitions[0].values;
+  Wanted all = wanted;
+  all.path = wanted.given.value();
+  HEADRACE_ASSIGN(all.options, options_of_files(wanted.options, fields));
+  ConstantFields constants;
+  for (const ConstantField& field : fields) constants.names.push_back(field.name);
+  std::vector<std::string> files;
+  std::map<std::string, uint32_t, std::less<>> partition_of;  // by path
   for (HivePartition& partition : partitions) {
-    Wanted part = wanted;
-    part.given = {paths_of(folder.path, partition.files), true};
-    part.path = wanted.given.value();
-    HEADRACE_ASSIGN(part.options, options_of_files(wanted.options, partition.values));
-    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
-    names.clear();
-    for (const ConstantField& field : partition.values) {
-      if (source->schema().find(field.name) >= 0)
-        return invalid("read: " + in_quotes(part.given.paths[0]) + ": " + in_quotes(field.name) +
-                       " is both a column of the file and a folder; pass the files as a list or a pattern to "
-                       "read the column");
-      names.push_back(field.name);
+    for (const std::string& path : paths_of(folder.path, partition.files)) {
+      partition_of.emplace(path, static_cast<uint32_t>(constants.values.size()));
+      files.push_back(path);
     }
-    parts.push_back({in_quotes(parent_of(part.given.paths[0])),
-                     with_constant_fields(std::move(source), std::move(partition.values))});
+    std::vector<Tensor>& values = constants.values.emplace_back();
+    for (ConstantField& field : partition.values)
+      if (std::ranges::find(constants.names, field.name) != constants.names.end())
+        values.push_back(std::move(field.value));
   }
-  Value description = parts[0].source->describe();
-  if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
-  auto joined = joined_source(std::move(parts), std::move(description));
-  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
-  Value metadata = (*joined)->metadata();
-  metadata.set("partitions", Value::List(names.begin(), names.end()));
-  return with_metadata(*std::move(joined), std::move(metadata));
+  auto probed = probe_files(store, folder.path, files);
+  if (!probed.ok()) return probed.status().before("read: ");
+  HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, all, named, *std::move(probed), indexing));
+  for (const std::string& name : hive_keys(partitions[0].files[0]))
+    if (source->schema().find(name) >= 0)
+      return invalid("read: " + in_quotes(files[0]) + ": " + in_quotes(name) +
+                     " is both a column of the file and a folder; pass the files as a list or a pattern to "
+                     "read the column");
+  for (uint64_t i = 0; i < source->num_files(); ++i) {
+    const auto found = partition_of.find(source->file(i));
+    constants.of_file.push_back(found == partition_of.end() ? 0 : found->second);
+  }
+  Value metadata = source->metadata();
+  metadata.set("partitions", Value::List(constants.names.begin(), constants.names.end()));
+  constants.description = source->describe();
+  if (const Value* columns = wanted.options.find("columns")) constants.description.set("columns", *columns);
+  if (!constants.names.empty()) source = with_constant_fields(std::move(source), std::move(constants));
+  return with_metadata(std::move(source), std::move(metadata));
 }
 
 // The splits that the user chose.
@@ -172,7 +202,7 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   if (are_all && (!named || named->takes_files)) {  // the splits may be a column
     auto partitions = hive_partitions(*folder.listing);
     if (partitions.ok() && !partitions->empty())
-      return open_partitions(store, wanted, folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, named, folder, *std::move(partitions), indexing);
   }
   if (are_all && !splits.are_certain)  // what lies beside them is part of it
     return open_looked_at(store, wanted, named, folder, indexing);
@@ -262,7 +292,8 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   }
   Value description = parts[0].source->describe();
   description.set(std::string(kSplit), *choice);
-  HEADRACE_ASSIGN(SourcePtr joined, joined_source(std::move(parts), std::move(description)));
+  HEADRACE_ASSIGN(SourcePtr joined,
+                  joined_source(std::move(parts), std::move(description), aligning_of(wanted, info)));
   return std::optional(std::move(joined));
 }
 
@@ -299,7 +330,7 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
     auto partitions = hive_partitions(*looked.folder->listing);
     if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
     if (!partitions->empty())
-      return open_partitions(store, wanted, *looked.folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), indexing);
   }
   // A huge folder is not looked at by all formats again.
   const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;

@@ -328,11 +328,8 @@ class Meaning {
     if (changes.any()) part.changes = std::make_shared<const FieldChanges>(std::move(changes));
     meant.schema = Schema::of(std::move(names), std::move(specs));
     if (out_->parts.size() == 1) {
-      out_->attributes = of_group, out_->field_attributes = std::move(of_fields), out_->schema = meant.schema;
+      out_->attributes = of_group, out_->field_attributes = std::move(of_fields);
     } else {
-      if (meant.schema != out_->schema)
-        return invalid("expected the fields of '" + out_->parts[0].path + "', " + out_->schema.text() +
-                       ", got " + meant.schema.text());
       keep_same(of_group, out_->attributes);
       keep_same_of_fields(of_fields, out_->field_attributes);
     }
@@ -341,6 +338,7 @@ class Meaning {
 
   Status finish() {
     HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    out_->schema = agree_.schema();
     if (!packed_.empty())
       out_->agreed.notes.push_back("the attributes of " + packed_ +
                                    " have a scale_factor or an add_offset, which is not applied, because the "

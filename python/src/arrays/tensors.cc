@@ -169,7 +169,14 @@ std::string_view text_of(nb::handle leaf) {
   }
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(leaf.ptr(), &size);
-  if (!data) throw nb::python_error();
+  if (!data) {
+    PyErr_Clear();
+    throw nb::value_error(
+        ("expected a string of whole characters, got " +
+         std::string(nb::str(nb::module_::import_("builtins").attr("ascii")(leaf)).c_str()) +
+         " with half of a surrogate pair; .encode(\"utf-8\", \"surrogateescape\") gives its bytes")
+            .c_str());
+  }
   return {data, static_cast<size_t>(size)};
 }
 
