@@ -136,7 +136,7 @@ def open_source(path: str | Sequence[str], format: str, options: object, progres
     Open the data at one path or several; an empty format is detected from the content.
     """
 
-def list_splits(path: str, format: str) -> list[str]:
+def list_splits(path: str, format: str, skip_unreadable: bool = False) -> list[str]:
     """The names that the option `split` takes for this path."""
 
 def range_source(start: int, stop: int, step: int) -> Source:

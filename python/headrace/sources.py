@@ -151,7 +151,12 @@ def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) ->
     return Dataset(_core.read(source, users_line()))
 
 
-def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> list[str]:  # noqa: A002
+def list_splits(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    skip_unreadable: bool = False,
+) -> list[str]:
     """List the splits at a path: the names that the option `split` of `read()` takes.
 
     Only names and indexes are looked at, no data.
@@ -159,6 +164,7 @@ def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> l
     Args:
         path: A folder, or an archive.
         format: The name of a format, see `formats()`; detected from the content when not given.
+        skip_unreadable: Leave out what cannot be examined, as for `read()`.
 
     Returns:
         The names, sorted, or in the order of the data set's index; empty if the path holds no splits.
@@ -171,7 +177,7 @@ def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> l
         hr.list_splits("chest_xray")  # ["test", "train", "val"]
     """
     try:
-        return _core.list_splits(os.fspath(path), format or "")
+        return _core.list_splits(os.fspath(path), format or "", skip_unreadable)
     except FileNotFoundError as error:
         raise os_error(str(error), error.errno, error.filename) from None
 

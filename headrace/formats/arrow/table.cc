@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/arrow/body.h"
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/columns.h"
@@ -145,7 +146,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
   Making making(&out, columns, align_labels);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], std::move(indexes[i]));
-    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
   }
   HEADRACE_TRY(making.finish());
   HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));

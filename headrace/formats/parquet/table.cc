@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 
 namespace headrace::parquet {
@@ -181,7 +182,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector
   Making making(&out, options);
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
-    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
   }
   HEADRACE_TRY(making.finish());
   HEADRACE_ASSIGN(out.nulls, options.nulls.of_fields(out.schema));
