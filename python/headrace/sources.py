@@ -60,7 +60,7 @@ def read(
     Args:
         path: A file, a folder, a glob pattern, or a list of files and patterns.
         format: The name of a format, see `formats()`; detected from the content when not given.
-        options: `split`, and the options of the format; `formats()` lists them.
+        options: `split`, `skip_unreadable`, and the options of the format; `formats()` lists them.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
@@ -182,21 +182,24 @@ def list_splits(
         raise os_error(str(error), error.errno, error.filename) from None
 
 
-def list_files(pattern: str | os.PathLike[str]) -> Dataset:
+def list_files(pattern: str | os.PathLike[str], *, skip_unreadable: bool = False) -> Dataset:
     """Make a dataset of the paths that match a pattern, as str, sorted; use `shuffle()` for another order.
 
     Args:
         pattern: As for `read`: `*`, `?` and `[a-c]` match within a name, `**` matches any number of folders as in Python's
             `glob(recursive=True)`, and braces are expanded first. Names that begin with a dot are not matched.
+        skip_unreadable: Leave out what cannot be examined, with a warning, as for `read()`.
 
     Raises:
         FileNotFoundError: no file matches.
+        OSError: a folder or a link cannot be examined.
         ValueError: a name is not UTF-8.
 
     Example:
         hr.list_files("shards/*.tar")
     """
-    paths = _core.list_files(os.fspath(pattern))
+    paths, left_out = _core.list_files(os.fspath(pattern), skip_unreadable)
+    warn_of([left_out] if left_out else [])
     for path in paths:
         if any("\ud800" <= c <= "\udfff" for c in path):
             shown = os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -174,8 +174,15 @@ void bind_formats(nb::module_& m) {
       },
       nb::arg("seed"), nb::arg("shape"), nb::arg("size").none());
   m.def(
-      "list_files", [](const std::string& pattern) { return unwrap(expand(*file_store(), pattern)); },
-      nb::arg("pattern"), "The files that match a pattern, sorted.");
+      "list_files",
+      [](const std::string& pattern, bool skip_unreadable) {
+        SkippingStore skipping(*file_store());
+        Store& store = skip_unreadable ? static_cast<Store&>(skipping) : *file_store();
+        std::vector<std::string> files = unwrap(expand(store, pattern));
+        return nb::make_tuple(std::move(files), left_out_note(skipping.left_out()));
+      },
+      nb::arg("pattern"), nb::arg("skip_unreadable") = false,
+      "The files that match a pattern, sorted, and what was left out, for a warning.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
         "Columns in memory: arrays, or lists with one leaf per row.");
   m.def("null_rules", &null_rules, nb::arg("nulls"), nb::arg("names"), nb::arg("specs"),

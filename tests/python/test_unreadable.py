@@ -550,3 +550,9 @@ def test_a_pattern_needs_only_what_it_matches(tmp_path: Path) -> None:
         hr.read(tmp_path / "*.csv")
     with pytest.warns(UserWarning, match=r"b\.csv"):
         assert len(hr.read(tmp_path / "*.csv", skip_unreadable=True)) == 1
+    with pytest.raises(FileNotFoundError, match="skip_unreadable=True"):
+        hr.list_files(tmp_path / "*.csv")
+    with pytest.warns(UserWarning, match=r"b\.csv"):
+        assert [str(one) for one in hr.list_files(tmp_path / "*.csv", skip_unreadable=True)] == [
+            f"{tmp_path}/a.csv"
+        ]

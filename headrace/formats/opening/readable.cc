@@ -11,7 +11,10 @@ namespace {
 
 constexpr size_t kNamedInNote = 3, kNamedInMetadata = 100;
 
-std::string note_of(const std::vector<Listing::Problem>& left_out) {
+}  // namespace
+
+std::string left_out_note(const std::vector<Listing::Problem>& left_out) {
+  if (left_out.empty()) return {};
   std::string names;
   for (size_t i = 0; i < std::min(left_out.size(), kNamedInNote); ++i)
     names += (i == 0 ? "" : ", ") + in_quotes(left_out[i].path) + " (" + printable(left_out[i].reason) + ")";
@@ -21,8 +24,6 @@ std::string note_of(const std::vector<Listing::Problem>& left_out) {
          names + (left_out.size() > kNamedInNote ? ", …" : "") +
          "; without skip_unreadable=True that is an error";
 }
-
-}  // namespace
 
 OptionInfo skip_unreadable_option() {
   return {
@@ -40,7 +41,7 @@ SourcePtr with_left_out(SourcePtr source, const std::vector<Listing::Problem>& l
     for (size_t i = 0; i < std::min(left_out.size(), kNamedInMetadata); ++i)
       list.push_back(Value::Object{{"path", left_out[i].path}, {"reason", left_out[i].reason}});
     metadata.set("unreadable", std::move(list));
-    add_note(metadata, note_of(left_out));
+    add_note(metadata, left_out_note(left_out));
   }
   return with_description(with_metadata(std::move(source), std::move(metadata)), std::move(description));
 }
