@@ -147,7 +147,9 @@ def counter_source(start: int, step: int) -> Source: ...
 def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
 
 def list_files(pattern: str, skip_unreadable: bool = False) -> tuple:
-    """The files that match a pattern, sorted, and what was left out, for a warning."""
+    """
+    The files that match a pattern, sorted, and what was left out, for a warning.
+    """
 
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists with one leaf per row."""
