@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "headrace/core/text/closest.h"
 #include "headrace/core/value.h"
 
@@ -47,7 +48,7 @@ int complain(std::string_view text, std::string_view kind, int code, bool json) 
     out.set("error", text), out.set("kind", kind), out.set("exit_code", code);
     fmt::print(stderr, "{}\n", out.dump());
   } else {
-    fmt::print(stderr, "headrace: {}\n", text);
+    say(stderr, "headrace: {}\n", text);
   }
   return code;
 }
@@ -150,7 +151,7 @@ int main(int argc, char** argv) {
   try {
     return headrace::cli::run_program(argc, argv);
   } catch (const std::exception& error) {  // out of memory; Headrace's own code does not throw
-    fmt::print(stderr, "headrace: {}\n", error.what());
+    headrace::cli::say(stderr, "headrace: {}\n", error.what());
     return headrace::cli::kProblem;
   }
 }

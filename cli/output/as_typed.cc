@@ -101,6 +101,12 @@ std::string as_typed(std::string_view text, bool converts) {
     // After a comma it is an argument of a call.
     const bool begins = out.empty() || (out.ends_with(' ') && !out.ends_with(", "));
     if (begins && length > 0 && text.substr(length).starts_with('=')) {
+      constexpr std::string_view kSkip = "skip_unreadable=True";
+      if (text.starts_with(kSkip)) {
+        out += "--skip-unreadable";
+        text.remove_prefix(kSkip.size());
+        continue;
+      }
       const bool is_format = name == "format";
       const std::string_view flag = is_format ? format_flag : flag_of(name, converts);
       std::string_view rest = text.substr(length + 1);

@@ -75,6 +75,18 @@ std::string other_data_note(const Source& source) {
   return "files of other kinds than " + own + " in the folder are left out: " + counts +
          "; a pattern such as '*" + first + "' reads those, '*" + own + "' these without this note";
 }
+
+// About links that were not followed; "" if there are none.
+std::string links_back_note(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* problems = metadata.find("problems");
+  if (!problems || !problems->list()) return {};
+  for (const Value& one : *problems->list())
+    if (const Value *reason = one.find("reason"), *path = one.find("path");
+        reason && path && path->text() && *reason == Value(std::string(kLeadsBack)))
+      return in_quotes(*path->text()) + " is " + std::string(kLeadsBack) + ", and is not followed";
+  return {};
+}
 }  // namespace
 
 std::vector<std::string> described_notes(const Source& source) {
@@ -109,8 +121,10 @@ std::vector<std::string> notes_of(const Source& source) {
   for (const std::string_view key : {"missing", "differs"})
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   for (std::string& note : notes_in(source.metadata())) out.push_back(std::move(note));
+  if (std::string note = links_back_note(source); !note.empty()) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
   if (std::string note = other_data_note(source); !note.empty()) out.push_back(std::move(note));
+  for (std::string& note : out) note = printable(note);
   return out;
 }
 
@@ -153,7 +167,8 @@ bool is_of_reading(std::string_view key) {
                                        "problems",
                                        "row_groups",
                                        "stores",
-                                       "types"};
+                                       "types",
+                                       "unreadable"};
   return std::ranges::find(keys, key) != std::end(keys);
 }
 

@@ -12,9 +12,11 @@
 #include <limits>
 #include <system_error>
 
+#include "headrace/core/text/text.h"
 #include "headrace/io/archives/archive_store.h"
 #include "headrace/io/directory_walk.h"
 #include "headrace/io/file_map.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/store.h"
 #include "headrace/io/system.h"
 
@@ -27,14 +29,20 @@ constexpr size_t kLargestRead = size_t{1} << 30;  // Linux reads at most 2 GiB -
 std::string where_we_are(const std::string& path) {
   std::error_code error;
   if (path.starts_with('/')) return "";
-  return " (the current directory is '" + std::filesystem::current_path(error).string() + "')";
+  return " (the current directory is " + in_quotes(std::filesystem::current_path(error).string()) + ")";
 }
 
 Result<struct stat> stat_of(const std::string& path) {
   HEADRACE_TRY(check_path(path));
   struct stat s;
-  if (::stat(path.c_str(), &s) != 0) return system_error("cannot access", path).after(where_we_are(path));
-  return s;
+  if (::stat(path.c_str(), &s) == 0) return s;
+  const int number = errno;
+  // There is a name, so it is not absent: what it leads to may be a file system that is not mounted.
+  if (number == ENOENT && ::lstat(path.c_str(), &s) == 0 && S_ISLNK(s.st_mode))
+    return Status(Code::io, "cannot access " + in_quotes(path) + ": " + std::string(kLeadsNowhere))
+        .refused(ENOENT, path);
+  errno = number;
+  return system_error("cannot access", path).after(where_we_are(path));
 }
 
 constexpr uint32_t kTmpfs = 0x01021994;
@@ -122,8 +130,9 @@ class FileStore final : public Store {
     // Checked before it is opened: opening a pipe or a device can have side effects.
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
     if (S_ISDIR(s.st_mode))
-      return Status(Code::io, "cannot read '" + path + "': it is a folder").refused(EISDIR, path);
-    if (!S_ISREG(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is not a regular file");
+      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder").refused(EISDIR, path);
+    if (!S_ISREG(s.st_mode))
+      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is not a regular file");
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return system_error("cannot open", path);
     return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(descriptor));
@@ -137,12 +146,22 @@ class FileStore final : public Store {
 
   Result<Listing> list(const std::string& root) override {
     HEADRACE_TRY(check_path(root));
-    return walk(root);
+    return walk(root, Unreadable::fails);
+  }
+
+  Result<Listing> list_readable(const std::string& root) override {
+    HEADRACE_TRY(check_path(root));
+    return walk(root, Unreadable::is_left_out);
   }
 
   Result<Entries> entries(const std::string& folder) override {
     HEADRACE_TRY(check_path(folder));
-    return look_into(folder);
+    return look_into(folder, Unreadable::fails);
+  }
+
+  Result<Entries> entries_readable(const std::string& folder) override {
+    HEADRACE_TRY(check_path(folder));
+    return look_into(folder, Unreadable::is_left_out);
   }
 
   bool persistent() const override { return true; }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "headrace/core/text/text.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
@@ -38,7 +39,7 @@ int rename_with(const std::string& from, const std::string& to, unsigned flags) 
 bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
 
 Status cannot_move(const std::string& from, const std::string& to) {
-  return system_error("cannot move '" + from + "' to", to);
+  return system_error("cannot move " + in_quotes(from) + " to", to);
 }
 
 // A few files one by one. For many, the whole file system at once: each alone would cost a commit of its
@@ -80,7 +81,8 @@ bool is_empty_folder(const std::string& path) {
 
 bool exists(const std::string& path) {
   struct stat info;
-  return ::lstat(path.c_str(), &info) == 0;
+  if (::lstat(path.c_str(), &info) == 0) return true;
+  return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
 }
 
 Result<uint64_t> file_number(const std::string& path) {
@@ -163,7 +165,7 @@ Status exchange_by_hand(const std::string& from, const std::string& to, const st
   Status moved = move(from, to, Existing::refused);
   if (moved.ok()) return {};
   if (move(aside, to, Existing::refused).ok()) return moved;
-  return std::move(moved).after("; the old data is at '" + aside + "'");
+  return std::move(moved).after("; the old data is at " + in_quotes(aside));
 }
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {

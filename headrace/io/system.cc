@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace {
 
 Status system_error(std::string what, const std::string& path) {
@@ -12,7 +14,7 @@ Status system_error(std::string what, const std::string& path) {
 Status system_error(std::string what, const std::string& path, const std::error_code& error) {
   const int number = error.value();
   const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io;
-  return Status(code, std::move(what) + " '" + path + "': " + error.message()).refused(number, path);
+  return Status(code, std::move(what) + " " + in_quotes(path) + ": " + error.message()).refused(number, path);
 }
 
 Status check_path(const std::string& path) {

@@ -136,7 +136,7 @@ def open_source(path: str | Sequence[str], format: str, options: object, progres
     Open the data at one path or several; an empty format is detected from the content.
     """
 
-def list_splits(path: str, format: str) -> list[str]:
+def list_splits(path: str, format: str, skip_unreadable: bool = False) -> list[str]:
     """The names that the option `split` takes for this path."""
 
 def range_source(start: int, stop: int, step: int) -> Source:
@@ -146,8 +146,10 @@ def counter_source(start: int, step: int) -> Source: ...
 
 def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
 
-def list_files(pattern: str) -> list[str]:
-    """The files that match a pattern, sorted."""
+def list_files(pattern: str, skip_unreadable: bool = False) -> tuple:
+    """
+    The files that match a pattern, sorted, and what was left out, for a warning.
+    """
 
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
     """Columns in memory: arrays, or lists with one leaf per row."""

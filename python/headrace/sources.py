@@ -69,7 +69,7 @@ def read(
     Args:
         path: A file, a folder, a glob pattern, or a list of files and patterns.
         format: The name of a format, see `formats()`; detected from the content when not given.
-        options: `split`, and the options of the format; `formats()` lists them.
+        options: `split`, `skip_unreadable`, and the options of the format; `formats()` lists them.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
@@ -160,7 +160,12 @@ def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) ->
     return Dataset(_core.read(source, users_line()))
 
 
-def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> list[str]:  # noqa: A002
+def list_splits(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    skip_unreadable: bool = False,
+) -> list[str]:
     """List the splits at a path: the names that the option `split` of `read()` takes.
 
     Only names and indexes are looked at, no data.
@@ -168,6 +173,7 @@ def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> l
     Args:
         path: A folder, or an archive.
         format: The name of a format, see `formats()`; detected from the content when not given.
+        skip_unreadable: Leave out what cannot be examined, as for `read()`.
 
     Returns:
         The names, sorted, or in the order of the data set's index; empty if the path holds no splits.
@@ -180,26 +186,29 @@ def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> l
         hr.list_splits("chest_xray")  # ["test", "train", "val"]
     """
     try:
-        return _core.list_splits(os.fspath(path), format or "")
+        return _core.list_splits(os.fspath(path), format or "", skip_unreadable)
     except FileNotFoundError as error:
         raise os_error(str(error), error.errno, error.filename) from None
 
 
-def list_files(pattern: str | os.PathLike[str]) -> Dataset:
+def list_files(pattern: str | os.PathLike[str], *, skip_unreadable: bool = False) -> Dataset:
     """Make a dataset of the paths that match a pattern, as str, sorted; use `shuffle()` for another order.
 
     Args:
         pattern: As for `read`: `*`, `?` and `[a-c]` match within a name, `**` matches any number of folders as in Python's
             `glob(recursive=True)`, and braces are expanded first. Names that begin with a dot are not matched.
+        skip_unreadable: Leave out what cannot be examined, with a warning, as for `read()`.
 
     Raises:
         FileNotFoundError: no file matches.
+        OSError: a folder or a link cannot be examined.
         ValueError: a name is not UTF-8.
 
     Example:
         hr.list_files("shards/*.tar")
     """
-    paths = _core.list_files(os.fspath(pattern))
+    paths, left_out = _core.list_files(os.fspath(pattern), skip_unreadable)
+    warn_of([left_out] if left_out else [])
     for path in paths:
         if any("\ud800" <= c <= "\udfff" for c in path):
             shown = os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/arrow/body.h"
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/columns.h"
@@ -165,13 +166,13 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
   std::vector<Contents> contents;
   for (size_t i = 0; i < files.size(); ++i) {
     auto one = unpack(indexes[i]);
-    if (!one.ok()) return one.status().before("'" + files[i].path + "': ");
+    if (!one.ok()) return one.status().before(in_quotes(files[i].path) + ": ");
     contents.push_back(*std::move(one));
   }
   Making making(&out, columns, nulls, align_labels, known_beside_nulls(contents));
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], std::move(indexes[i]), std::move(contents[i]));
-    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
   }
   HEADRACE_TRY(making.finish());
   HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));

@@ -5,6 +5,7 @@
 
 #include "headrace/codecs/codec.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -121,15 +122,7 @@ OptionInfo key_option() {
 
 bool names_an_image(std::string_view path) { return has_image_ending(path) && !is_hidden(path); }
 
-bool is_hidden(std::string_view path) {
-  for (size_t part = 0; part < path.size();) {
-    const size_t slash = std::min(path.find('/', part), path.size());
-    const std::string_view name = path.substr(part, slash - part);
-    if (name.starts_with('.') && name != "." && name != "..") return true;
-    part = slash + 1;
-  }
-  return false;
-}
+bool is_hidden(std::string_view path) { return is_hidden_path(path); }
 
 std::string join_path(std::string_view root, std::string_view name) {
   std::string out;

@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "headrace/codecs/codec.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/strings/utf8_strings.h"
@@ -55,8 +56,15 @@ std::string folder_names(const std::vector<std::string>& names) {
   return out + (names.size() > kShownFolders ? ", …" : "");
 }
 
+// What stands at the root for a name that could not be examined: a class, unless it is named like a file.
+std::string_view unread_class(const Listing::Problem& unread) {
+  const std::string_view path = unread.path;
+  if (const size_t slash = path.find('/'); slash != std::string_view::npos) return path.substr(0, slash);
+  return has_image_ending(path) ? std::string_view() : path;
+}
+
 // Folders at the root in which there is no file at all: classes of which a subset has no images, whose labels
-// must not go to the classes behind them.
+// must not go to the classes behind them. The same for folders that could not be read.
 std::vector<std::string> empty_folders(const Listing& listing) {
   std::set<std::string, std::less<>> out;
   for (size_t i = 0; i < listing.directories.size(); ++i)
@@ -71,6 +79,8 @@ std::vector<std::string> empty_folders(const Listing& listing) {
     if (is_hidden(name)) continue;  // ".gitkeep"
     if (const auto it = out.find(name.substr(0, name.find('/'))); it != out.end()) out.erase(it);
   }
+  for (const Listing::Problem& one : listing.unread)
+    if (const std::string_view name = unread_class(one); !name.empty()) out.emplace(name);
   for (const Listing::Problem& problem : listing.problems) {  // what cannot be read is not empty
     const std::string_view path = problem.path;
     if (const auto it = out.find(path.substr(0, path.find('/'))); it != out.end()) out.erase(it);
@@ -97,7 +107,8 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
     out.names.add(name);
     out.labels.push_back(label);
   }
-  const std::vector<std::string> empty = empty_folders(listing);
+  std::vector<std::string> empty = empty_folders(listing);
+  std::erase_if(empty, [&](const std::string& folder) { return number.contains(folder); });
   if (!number.empty())
     for (const std::string& folder : empty) number.emplace(folder, static_cast<int64_t>(number.size()));
   if (!number.empty() && !empty.empty())
@@ -151,14 +162,17 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
     out.labels.push_back(it->second);
   }
   std::erase_if(out.left_out.folders, [&](const std::string& folder) { return found.contains(folder); });
+  for (const Listing::Problem& one : listing.unread)
+    if (const std::string_view name = unread_class(one); number.contains(name)) found.insert(name);
   return check_classes(found, out.classes);
 }
 
 // Labels from folders that are not classes would be silently wrong.
 Status check_folders_are_classes(const Layout& layout, const std::string& path) {
   if (!layout.voc) return {};
-  return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open '" +
-                 join_path(path, "JPEGImages") + "', or set format=\"image_folder\" if they are classes");
+  return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open " +
+                 in_quotes(join_path(path, "JPEGImages")) +
+                 ", or set format=\"image_folder\" if they are classes");
 }
 
 Result<SourceOpening> open_folder(const OpenRequest& request) {

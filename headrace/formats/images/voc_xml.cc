@@ -84,7 +84,7 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   std::byte* out = buffer->mutable_data();
   for (size_t i = 0; i < n; ++i) {
     const int64_t label = files.label_of(objects[i].name);
-    if (label < 0) return corrupt("class '" + objects[i].name + "' is not one of the known classes");
+    if (label < 0) return corrupt("class " + in_quotes(objects[i].name) + " is not one of the known classes");
     std::memcpy(out + i * 4 * sizeof(float), objects[i].box.data(), 4 * sizeof(float));
     std::memcpy(out + labels_at + i * sizeof label, &label, sizeof label);
     out[difficult_at + i] = static_cast<std::byte>(objects[i].difficult);
@@ -122,7 +122,7 @@ class OpenSample final : public Opening<BlockPtr> {
       return Step<BlockPtr>(std::move(extents));
     }
     const bool has_xml = files_->has_xml(index_);
-    const std::string at = has_xml ? "'" + files_->xml(index_) + "': " : "";
+    const std::string at = has_xml ? in_quotes(files_->xml(index_)) + ": " : "";
     auto objects = has_xml ? parse_voc(text_of(bytes[1]), files_->first) : objects_without_xml(bytes[0]);
     if (!objects.ok()) return objects.status().before(at);
     auto tensors = annotation_tensors(*objects, *files_);
@@ -336,9 +336,9 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
 
 // Reports what was found where: most often one of the two options is missing, or is the wrong folder.
 Status no_pairs(const std::string& root, const Probe& images, const Probe& xmls, const VocPairs& found) {
-  std::string text = "expected images with an XML file of the same name; '" + images.path + "' contains " +
-                     std::to_string(found.images) + " images, '" + xmls.path + "' contains " +
-                     std::to_string(found.xmls) + " XML files";
+  std::string text = "expected images with an XML file of the same name; " + in_quotes(images.path) +
+                     " contains " + std::to_string(found.images) + " images, " + in_quotes(xmls.path) +
+                     " contains " + std::to_string(found.xmls) + " XML files";
   const bool both = found.images > 0 && found.xmls > 0;
   if (both && (images.path == root || xmls.path == root))
     text += "; set both images= and annotations= to their folders";

@@ -17,6 +17,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/index/sidecar.h"
 #include "headrace/io/archives/archive_store.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -59,9 +60,12 @@ Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store
     HEADRACE_TRY(read_exactly(file, offset, std::span(bytes).subspan(count * part++, count)));
   out.sample = XXH3_64bits(bytes.data(), bytes.size());
   for (const std::string& path : about.beside) {
-    const auto info = path.empty() ? Result<FileInfo>(FileInfo{}) : store.info(path);
-    const uint64_t mixed[] = {out.sample, info.ok() ? info->size : 0,
-                              info.ok() ? static_cast<uint64_t>(info->mtime_ns) : 0};
+    std::optional<FileInfo> info;
+    if (!path.empty()) {
+      HEADRACE_ASSIGN(info, find(store, path));
+    }
+    const uint64_t mixed[] = {out.sample, info ? info->size : 0,
+                              info ? static_cast<uint64_t>(info->mtime_ns) : 0};
     out.sample = XXH3_64bits(mixed, sizeof mixed);
   }
   return out;
@@ -110,7 +114,7 @@ class Feeder {
       if (auto* index = std::get_if<FileIndex>(&step)) return std::move(*index);
       bytes.clear();
       for (const Extent& extent : *std::get_if<std::vector<Extent>>(&step)) {
-        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : Result(of_beside(extent)));
+        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : of_beside(extent));
         bytes.push_back(std::move(read));
       }
     }
@@ -137,11 +141,15 @@ class Feeder {
     return BufferPtr(buffer);
   }
 
-  // Empty if it cannot be read: an index of another tool is optional.
-  BufferPtr of_beside(const Extent& extent) {
-    const auto file = store_.open(about_.beside.at(extent.file - 1));
-    if (!file.ok()) return HeapBuffer::make(0);
-    auto bytes = read_bytes(**file, extent.offset, extent.length);
+  // Empty if there is none, or it is damaged: an index of another tool is optional. What cannot be read now
+  // is an error: without it, records may have other names.
+  Result<BufferPtr> of_beside(const Extent& extent) {
+    const std::string& path = about_.beside.at(extent.file - 1);
+    if (path.empty()) return BufferPtr(HeapBuffer::make(0));
+    HEADRACE_ASSIGN(const auto file, open_if_there(store_, path));
+    if (!file) return BufferPtr(HeapBuffer::make(0));
+    auto bytes = read_bytes(*file, extent.offset, extent.length);
+    if (!bytes.ok() && is_of_the_system(bytes.status())) return bytes.status().before(in_quotes(path) + ": ");
     return bytes.ok() ? *std::move(bytes) : BufferPtr(HeapBuffer::make(0));
   }
 
@@ -223,7 +231,7 @@ class Indexing {
           if (!done_[i]) errors_[i] = work(i);
         } catch (const std::bad_alloc&) {
           errors_[i] =
-              Status(Code::exhausted, "'" + records_.files[i].path + "': no memory left for its index");
+              Status(Code::exhausted, in_quotes(records_.files[i].path) + ": no memory left for its index");
         }
         bytes_done_ += records_.files[i].size;
         if (!errors_[i].ok() || num_refused_ > kMostRefusedFiles) next = done_.size();
@@ -273,7 +281,7 @@ class Indexing {
     const SourceFile& file = records_.files[i];
     Status status = make(i, file);
     if (status.code() != Code::corrupt || has_changed(file))
-      return std::move(status).before("'" + file.path + "': ");
+      return std::move(status).before(in_quotes(file.path) + ": ");
     refused_[i] = std::move(status);
     ++num_refused_;
     return {};
@@ -329,7 +337,7 @@ class Indexing {
 }  // namespace
 
 Status refusal(const RecordOpening& records, const RefusedFile& file) {
-  return corrupt("'" + records.files[file.file].path + "': " + file.reason);
+  return corrupt(in_quotes(records.files[file.file].path) + ": " + file.reason);
 }
 
 Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,

@@ -14,10 +14,12 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
 #include "headrace/formats/index/sidecar.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
+#include "headrace/io/system.h"
 
 namespace headrace {
 namespace {
@@ -47,15 +49,15 @@ Status make_cache_folder(const std::string& path) {
                   0700);  // an existing one is fine; any other failure shows below
   (void)::mkdir(path.c_str(), 0700);
   if (is_ours(path)) return {};
-  return {Code::io, "sidecar: expected a folder that only this user may write to, got '" + path + "'"};
+  return {Code::io, "sidecar: expected a folder that only this user may write to, got " + in_quotes(path)};
 }
 
 Status make_folder_of(const SidecarPlace& place) {
   if (place.path().empty()) return {Code::io, "sidecar: expected $XDG_CACHE_HOME or $HOME to be set"};
   if (place.is_cache()) return make_cache_folder(place.folder());
-  // Next to the data: for all its readers. If it cannot be created, creating the file fails.
-  (void)::mkdir(place.folder().c_str(), 0777);
-  return {};
+  // Next to the data: for all its readers.
+  if (::mkdir(place.folder().c_str(), 0777) == 0 || errno == EEXIST) return {};
+  return system_error("cannot create", place.folder());
 }
 
 // Files in the cache must not have been written by other users.

@@ -11,6 +11,7 @@
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/wanted.h"
 #include "headrace/formats/strings/utf8_strings.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -32,13 +33,14 @@ Status check_options(const FormatInfo& info, const Value& options) {
 }
 
 // Options that are files and were not given, such as the labels beside MNIST's images.
-void take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
-  if (!info.files_beside || request.path().files.size() != 1) return;
+Status take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
+  if (!info.files_beside || request.path().files.size() != 1) return {};
   for (auto& [option, path] : info.files_beside(request.path().path)) {
     if (request.options.find(option)) continue;
-    if (const auto found = store.info(path); found.ok() && !found->is_directory)
-      request.options.set(option, std::move(path));
+    HEADRACE_ASSIGN(const bool is_there, has_file(store, path));
+    if (is_there) request.options.set(option, std::move(path));
   }
+  return {};
 }
 
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
@@ -58,9 +60,10 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
     }
   }
   if (info.folders)
-    for (std::string& folder : info.folders(path, request))
-      if (const auto found = store.info(folder); found.ok() && found->is_directory)
-        request.folders.push_back(std::move(folder));
+    for (std::string& folder : info.folders(path, request)) {
+      HEADRACE_ASSIGN(const bool is_there, has_folder(store, folder));
+      if (is_there) request.folders.push_back(std::move(folder));
+    }
   HEADRACE_TRY(take_list(info, store, request));
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
   if (opening.other) {
@@ -91,7 +94,8 @@ Result<SourcePtr> open_as_written(const FormatInfo& info, OpenRequest request, S
     as_written.options = std::move(options);
     auto source = open_as(info, std::move(as_written), store, indexing);
     if (source.ok()) return manifests.with_findings(*std::move(source), given);
-    if (source.status().code() == Code::cancelled) return source;
+    // What the system cannot do now says nothing about the manifest.
+    if (source.status().code() == Code::cancelled || is_of_the_system(source.status())) return source;
     note = "the options of the manifest (read_with) are ignored: " + std::string(source.status().text());
   }
   HEADRACE_ASSIGN(SourcePtr source, open_as(info, std::move(request), store, indexing));
@@ -142,11 +146,15 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   } else {
     HEADRACE_ASSIGN(info, recognise(store, looked));
   }
-  look_beside(*info, store, looked);
+  if (Status status = look_beside(*info, store, looked); !status.ok())
+    return named(std::move(status), *info, wanted.given);
   const std::string hint = request.recognised ? "" : instead(*info, looked);
   const DatasetManifest manifests(store, *info, looked, wanted.given.paths, !wanted.split.is_null());
+  if (!manifests.unread().ok()) return named(manifests.unread(), *info, wanted.given);
   request.probes.push_back(std::move(looked));
-  if (!wanted.is_described) take_files_beside(*info, store, request);
+  if (!wanted.is_described)
+    if (Status status = take_files_beside(*info, store, request); !status.ok())
+      return named(std::move(status), *info, wanted.given);
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
   return wanted.is_inner ? *std::move(source)

@@ -10,11 +10,13 @@
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/opening/archive_folder.h"
 #include "headrace/formats/opening/open.h"
+#include "headrace/formats/opening/readable.h"
 #include "headrace/formats/splits/constant_fields.h"
 #include "headrace/formats/splits/hive.h"
 #include "headrace/formats/splits/joined_source.h"
 #include "headrace/formats/splits/splits.h"
 #include "headrace/formats/wrapped_source.h"
+#include "headrace/io/skipping_store.h"
 
 namespace headrace {
 namespace {
@@ -120,12 +122,13 @@ Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo
   return {};
 }
 
-Value without_split(const Value& options) {
+Value without_option(const Value& options, std::string_view option) {
   Value out{Value::Object()};
   for (const auto& [key, value] : *options.object())
-    if (key != kSplit) out.set(key, value);
+    if (key != option) out.set(key, value);
   return out;
 }
+Value without_split(const Value& options) { return without_option(options, kSplit); }
 
 // Without the columns that are partitions, which no file has; `left`: those of the partitions that are
 // wanted.
@@ -297,15 +300,46 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   return std::optional(std::move(joined));
 }
 
+Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
+                              const IndexingOptions& indexing);
+
+// With the option skip_unreadable, which only this function sees: every look-up asks the store.
+Result<SourcePtr> open_what_is_readable(Store& store, Wanted wanted, const IndexingOptions& indexing) {
+  const auto skips = GivenOptions{wanted.options}.flag(kSkipUnreadable, false);
+  if (!skips.ok()) return skips.status().before("read: ");
+  wanted.options = without_option(wanted.options, kSkipUnreadable);
+  if (!*skips) return open_wanted(store, wanted, indexing);
+  SkippingStore skipping(store);
+  HEADRACE_ASSIGN(SourcePtr source, open_wanted(skipping, wanted, indexing));
+  return with_left_out(std::move(source), skipping.left_out());
+}
+
+// Problems of the listing, of a format that does not tell them itself.
+SourcePtr with_problems(SourcePtr source, const std::vector<Listing::Problem>& problems) {
+  Value metadata = source->metadata();
+  if (problems.empty() || metadata.find("problems")) return source;
+  metadata.set("problems", problems_value(problems));
+  return with_metadata(std::move(source), std::move(metadata));
+}
+
 }  // namespace
 
 Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
+  if (wanted.options.find(kSkipUnreadable)) return open_what_is_readable(store, wanted, indexing);
   if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null()) {
     Wanted without = wanted;
     without.options = without_split(wanted.options);
     return open_wanted(store, without, indexing);
   }
   HEADRACE_ASSIGN(Looked looked, look(store, wanted));
+  const std::shared_ptr<const Listing> listing = looked.path.listing;
+  HEADRACE_ASSIGN(SourcePtr source, open_looked(store, wanted, std::move(looked), indexing));
+  return listing ? with_problems(std::move(source), listing->problems) : std::move(source);
+}
+
+namespace {
+Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
+                              const IndexingOptions& indexing) {
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
   if (!looked.folder) {
@@ -338,6 +372,7 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
                   open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised));
   return note.empty() ? source : with_note(std::move(source), std::move(note));
 }
+}  // namespace
 
 Result<std::vector<std::string>> list_splits(Store& store, const std::string& path, std::string_view format) {
   HEADRACE_ASSIGN(Looked looked, look(store, {{{path}, false}, format}));

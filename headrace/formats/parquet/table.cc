@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 
 namespace headrace::parquet {

@@ -5,6 +5,7 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/core/consecutive.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {
@@ -374,7 +375,7 @@ Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
   auto places = std::make_shared<Places>();
   places->files = path.files, places->indexes = std::move(indexes);
   for (size_t i = 0; i < places->files.size(); ++i) {
-    HEADRACE_TRY(add_file(format, *places, i).before("'" + places->files[i].path + "': "));
+    HEADRACE_TRY(add_file(format, *places, i).before(in_quotes(places->files[i].path) + ": "));
   }
   auto records = std::make_shared<const Records>(std::move(format), std::move(places));
   return SourcePtr(

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMostSuffixes = 64, kShownSuffixes = 10;
 constexpr size_t kMostName = 200;  // bytes
 
-std::string printable(std::string_view name) {
+std::string short_name(std::string_view name) {
   std::string out(name.substr(0, kMostName));
   if (utf8_prefix(out) < out.size())
     for (char& c : out) c = static_cast<unsigned char>(c) < 0x80 ? c : '?';
@@ -30,11 +30,11 @@ template <class Group> void take(const Value& all, const char* key, Group& out) 
 }  // namespace
 
 void PassedOver::add(Group& group, std::string_view member) {
-  if (group.count++ == 0) group.name = printable(member);
+  if (group.count++ == 0) group.name = short_name(member);
 }
 
 void PassedOver::add_suffix(std::string_view suffix) {
-  if (suffixes_.size() < kMostSuffixes) suffixes_.insert(printable(lower_case(suffix)));
+  if (suffixes_.size() < kMostSuffixes) suffixes_.insert(short_name(lower_case(suffix)));
 }
 
 void PassedOver::add(const PassedOver& other) {

@@ -11,6 +11,7 @@
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
 #include "headrace/core/text/base64.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/meaning/attributes.h"
 
 namespace headrace::zarr {
@@ -188,6 +189,18 @@ std::vector<std::string> stores_of(const Hierarchy& hierarchy, const Names& file
     if (out.empty() || out.back() != top) out.emplace_back(top);
   }
   return out.empty() ? std::vector<std::string>{""} : out;
+}
+
+// A chunk that is not in the listing has the fill value, so the listing of an array must be whole, whatever
+// else is left out.
+Status check_listed(const Listing& listing, const Array& array) {
+  for (const Listing::Problem& one : listing.unread)
+    if (array.path.empty() || one.path == array.path || one.path.starts_with(array.path + "/"))
+      return Status(Code::io, in_quotes(one.path) + ": " + one.reason +
+                                  "; chunks that cannot be listed would be read as fill values, so that the "
+                                  "array " +
+                                  in_quotes("/" + array.path) + " is not read");
+  return {};
 }
 
 bool is_plain_field(const Field& field) {
@@ -445,10 +458,14 @@ Result<Table> make_table(const Hierarchy& hierarchy, const TableOptions& options
   Meaning meaning(&out, hierarchy, options);
   for (const std::string& store : stores_of(hierarchy, out.listing->files)) {
     auto chosen = ChoosingArrays(hierarchy, store).run(options.group, options.names);
-    if (!chosen.ok()) return store.empty() ? chosen.status() : chosen.status().before("'" + store + "': ");
+    if (!chosen.ok())
+      return store.empty() ? chosen.status() : chosen.status().before(in_quotes(store) + ": ");
     Part& part = out.parts.emplace_back(*std::move(chosen));
-    for (Field& field : part.fields) field.chunks = find_chunks(out.listing->files, field.array);
-    HEADRACE_TRY(meaning.add(part).before(store.empty() ? "" : "'" + store + "': "));
+    for (Field& field : part.fields) {
+      HEADRACE_TRY(check_listed(*out.listing, field.array));
+      field.chunks = find_chunks(out.listing->files, field.array);
+    }
+    HEADRACE_TRY(meaning.add(part).before(store.empty() ? "" : in_quotes(store) + ": "));
     out.rows = saturating_add(out.rows, part.rows);
     if (out.rows > kMostRows) return Status(Code::exhausted, "expected at most 2^62 rows, got more");
   }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <map>
 
+#include "headrace/core/text/text.h"
 #include "python/src/base/text.h"
 
 namespace headrace::python {
@@ -92,7 +93,10 @@ void raise(const Status& status) {
     throw nb::python_error();
   }
   const Code code = status.code();
-  const nb::object message = text_object(shown_text(status.text()));
+  // A user's exception may have lines; in a message of ours a line end is that of a name.
+  const std::string text = shown_text(status.text());
+  const bool has_lines = code == Code::foreign || code == Code::internal;
+  const nb::object message = text_object(has_lines ? printable_lines(text) : printable(text));
   const bool is_systems = code == Code::not_found || code == Code::io;
   const nb::object exception = is_systems ? os_error(status, message) : exception_class(code)(message);
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
