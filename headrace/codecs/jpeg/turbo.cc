@@ -1,6 +1,6 @@
-// The libjpeg-turbo path: every JPEG the library reads, with its default settings. When only a part of an
-// image is needed, it computes little more than that and stops below it; the bytes are those of a whole
-// decode.
+// The libjpeg-turbo path: every JPEG the library reads, with its default settings but for smoothing between
+// blocks. When only a part of an image is needed, it computes little more than that and stops below it; the
+// bytes are those of a whole decode.
 //
 // libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a
 // jump can leave hold trivial values only: everything with a destructor lives in decode_with_turbo, below the
