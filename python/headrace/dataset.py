@@ -297,6 +297,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     def with_validity(self, field: str = "valid") -> Dataset:
         """Add a bool scalar field that is False for samples added by `shard(even="pad")`, else True.
 
+        It may stand anywhere, before or after the shard. After `batch`, `window` or `pack`, it is False for elements that have
+        only such samples.
+
         Args:
             field: Name of the new field.
         """

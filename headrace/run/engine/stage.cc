@@ -86,11 +86,11 @@ bool Stage::has_output() const {
                      [](const TicketPtr& ticket) { return ticket->done && !ticket->used_up(); });
 }
 
-void Stage::start(uint64_t epoch, uint32_t occurrence) {
+void Stage::start(uint64_t epoch, uint32_t occurrence, bool valid) {
   for (const TicketPtr& ticket : ring_) ticket->dropped = true;
   ring_.clear(), io_.clear(), ready_.clear();
   ended_ = leaves_out_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
-  feeder_->start(epoch, occurrence);
+  feeder_->start(epoch, occurrence, valid);
   after_.assign(1, 0);
   feeder_->save(after_);
 }

@@ -39,7 +39,7 @@ class Stage final : public Stream {
 
   // Stream.
   Pull pull(Item& out, Status& failure, uint64_t most) override;
-  void start(uint64_t epoch, uint32_t occurrence) override;
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override;
   void save(Cursor& cursor) const override;
   void restore(CursorReader& cursor) override;
   void describe(StateForm& form) const override;

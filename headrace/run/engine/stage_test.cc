@@ -12,7 +12,7 @@ class Turns final : public Stream {
     ++pulled_;
     return Pull::item;
   }
-  void start(uint64_t, uint32_t) override {}
+  void start(uint64_t, uint32_t, bool) override {}
   void save(Cursor& cursor) const override {
     if (!under_way_) cursor.push_back(pulled_);
   }

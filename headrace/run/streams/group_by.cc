@@ -39,10 +39,10 @@ class GroupByStream final : public OneChild {
     }
   }
 
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     groups_.clear(), left_.clear(), full_.reset(), rest_ = {};
     pulled_ = replay_next_ = 0, ended_ = false;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
 
   void save(Cursor& cursor) const override {

@@ -33,9 +33,9 @@ class InterleaveStream final : public Stream {
     }
     return Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     begin();
-    for (auto& child : children_) child->start(epoch, occurrence);
+    for (auto& child : children_) child->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
     cursor.insert(cursor.end(), {at_, taken_, next_});

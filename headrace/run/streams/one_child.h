@@ -10,7 +10,9 @@ namespace headrace {
 class OneChild : public Stream {
  public:
   explicit OneChild(StreamPtr child) : child_(std::move(child)) {}
-  void start(uint64_t epoch, uint32_t occurrence) override { child_->start(epoch, occurrence); }
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    child_->start(epoch, occurrence, valid);
+  }
   void save(Cursor& cursor) const override { child_->save(cursor); }
   void restore(CursorReader& cursor) override { child_->restore(cursor); }
   void describe(StateForm& form) const override { child_->describe(form); }

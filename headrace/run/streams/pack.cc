@@ -56,8 +56,8 @@ class BinsStream final : public OneChild {
     out.samples = std::move(rows_[next_row_++]);
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    child_->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    child_->start(epoch, occurrence, valid);
     begin(0);
   }
   void save(Cursor& cursor) const override {
@@ -195,8 +195,8 @@ class SplitStream final : public OneChild {
     used_ = 0;
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    child_->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    child_->start(epoch, occurrence, valid);
     begin(0);
   }
   // The position where the current row began, or where the next one begins.

@@ -47,9 +47,9 @@ class ScanFeeder final : public OneChild {
     turn_->busy.store(true, std::memory_order_relaxed);
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     begin(initial_, 0);
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
     if (turn_->busy.load(std::memory_order_acquire)) return;  // see Stream::save()

@@ -49,7 +49,9 @@ class Stream {
     if (pulled == Pull::item) out.part();
     return pulled;
   }
-  virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops running work
+  // From the beginning; drops running work. Elements of a round that is not `valid` are marked: shard(even=
+  // "pad") takes them once more to even out ranks.
+  virtual void start(uint64_t epoch, uint32_t occurrence, bool valid) = 0;
   // Writes nothing while the work before the next item is running. That work may end right after save(): a
   // caller that saves before pulling an item must not pull then.
   virtual void save(Cursor& cursor) const = 0;
@@ -87,9 +89,9 @@ StreamPtr choose_stream(std::vector<StreamPtr> children, const Choose& choose);
 // One output of every `world` outputs of the child. `exact`: their number is known, so the last round is
 // evened out.
 StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
-// Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many elements
-// were given, and how often it began again.
-StreamPtr steps_stream(StreamPtr child, uint64_t steps);
+// Exactly `shard.steps` elements, beginning again at the end of the child. Its cursor begins with how many
+// elements were given, and how often it began again.
+StreamPtr steps_stream(StreamPtr child, const Shard& shard);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);

@@ -22,9 +22,9 @@ class TakeWhileStream final : public OneChild {
     sample.fields.pop_back();
     return ended_ ? Pull::end : Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     ended_ = false;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override { cursor.push_back(ended_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {

@@ -34,11 +34,11 @@ class WindowShuffleStream final : public OneChild {
     return Pull::item;
   }
 
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     k1_ = Key::k1(seed_, 0, 0, epoch);
     slots_.clear(), pending_.reset(), left_ = 0;
     emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
 
   void save(Cursor& cursor) const override {
