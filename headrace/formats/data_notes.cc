@@ -52,6 +52,18 @@ template <class Wanted> std::string left_out_endings(const Source& source, const
   return out;
 }
 
+// About compressed copies of files in a folder; "" if there are none.
+std::string copies_note(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  const Value* copies = left_out ? left_out->find("copies") : nullptr;
+  const Value *files = copies ? copies->find("files") : nullptr,
+              *first = copies ? copies->find("first") : nullptr;
+  if (!files || !files->integer() || !first || !first->text()) return {};
+  return "files that lie there without their compression, too, are left out: " + files->dump() +
+         ", the first is " + in_quotes(*first->text()) + "; pass a list or a pattern to read them";
+}
+
 // About files of a folder that are data, but of another kind; "" if there are none.
 std::string other_data_note(const Source& source) {
   const auto name = source.describe().get_text("format");
@@ -110,7 +122,8 @@ std::vector<std::string> notes_of(const Source& source) {
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   for (std::string& note : notes_in(source.metadata())) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
-  if (std::string note = other_data_note(source); !note.empty()) out.push_back(std::move(note));
+  for (std::string note : {copies_note(source), other_data_note(source)})
+    if (!note.empty()) out.push_back(std::move(note));
   return out;
 }
 
