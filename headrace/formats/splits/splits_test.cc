@@ -136,6 +136,38 @@ TEST(Splits, OfSeveralDataSetsAreNotGuessed) {
               HasSubstr("contains the splits of several data sets; open one of them: 'a', 'b'"));
 }
 
+TEST(Splits, OfOneKindOrOfSeveralFormats) {
+  EXPECT_THAT(lines_of_files({"val.csv", "dev.csv"}), ElementsAre("dev: dev.csv", "val: val.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test.parquet"}),
+              ElementsAre("test: test.parquet", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train.parquet", "train.csv"}), ElementsAre("train? train.parquet"));
+  EXPECT_THAT(lines_of_files({"train.json", "test.json", "config.json"}),
+              ElementsAre("test: test.json", "train: train.json"));
+  EXPECT_THAT(lines_of_files({"train.json", "config.json"}), IsEmpty());
+  EXPECT_THAT(lines_of_files({"train.csv", "train.csv.gz", "test.csv.gz"}),
+              ElementsAre("test: test.csv.gz", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train2017.csv", "train2018.csv"}),
+              ElementsAre("train2017? train2017.csv", "train2018? train2018.csv"));
+  EXPECT_THAT(lines_of_files({"train/1.jpg", "final_test/1.jpg"}),
+              ElementsAre("test: final_test", "train: train"));
+}
+
+TEST(Splits, AreWordsJoinedToOthers) {
+  EXPECT_THAT(lines_of_files({"mytrain.csv", "mytest.csv"}),
+              ElementsAre("test: mytest.csv", "train: mytrain.csv"));
+  EXPECT_THAT(lines_of_files({"contest.csv", "latest.csv", "strain.csv"}), IsEmpty());
+  EXPECT_THAT(lines_of_files({"train/1.jpg", "trainannot/1.png", "val/1.jpg", "valannot/1.png"}),
+              ElementsAre("train: train", "trainannot: trainannot", "val: val", "valannot: valannot"));
+}
+
+TEST(Splits, AreImagesInOneFolder) {
+  EXPECT_THAT(lines_of_files({"train_0.jpg", "train_1.jpg", "val_0.jpg"}),
+              ElementsAre("train: train_0.jpg train_1.jpg", "val: val_0.jpg"));
+  EXPECT_THAT(lines_of_files({"train_0.jpg", "val_0.jpg", "logo.png"}),
+              ElementsAre("train? train_0.jpg", "val? val_0.jpg"));
+  EXPECT_THAT(lines_of_files({"train_0.jpg", "train_1.jpg", "n_0.jpg"}), IsEmpty());
+}
+
 std::string chosen(const Splits& splits, const char* json) {
   const auto found = choose_splits(splits, *Value::parse(json));
   if (!found.ok()) return std::string(found.status().text());
