@@ -1,6 +1,7 @@
 #include "headrace/formats/opening/open.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "headrace/core/text/closest.h"
@@ -11,6 +12,7 @@
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/wanted.h"
 #include "headrace/formats/strings/utf8_strings.h"
+#include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 namespace {
@@ -31,14 +33,24 @@ Status check_options(const FormatInfo& info, const Value& options) {
   return {};
 }
 
-// Options that are files and were not given, such as the labels beside MNIST's images.
-void take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
-  if (!info.files_beside || request.path().files.size() != 1) return;
+// Options that are files and were not given, such as the labels beside MNIST's images. Notes those that are
+// not there.
+std::vector<std::string> take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
+  std::vector<std::string> notes;
+  if (!info.files_beside || request.path().files.size() != 1) return notes;
+  std::map<std::string, std::string> missing;
   for (auto& [option, path] : info.files_beside(request.path().path)) {
     if (request.options.find(option)) continue;
     if (const auto found = store.info(path); found.ok() && !found->is_directory)
       request.options.set(option, std::move(path));
+    else
+      missing.try_emplace(option, std::move(path));
   }
+  for (const auto& [option, path] : missing)
+    if (!request.options.find(option))
+      notes.push_back("expected the " + option + " in " + in_quotes(path) + ", which is not there; set " +
+                      option + "= to their file, or to False to silence this note");
+  return notes;
 }
 
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
@@ -146,9 +158,11 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   const std::string hint = request.recognised ? "" : instead(*info, looked);
   const DatasetManifest manifests(store, *info, looked, wanted.given.paths, !wanted.split.is_null());
   request.probes.push_back(std::move(looked));
-  if (!wanted.is_described) take_files_beside(*info, store, request);
+  std::vector<std::string> notes;
+  if (!wanted.is_described) notes = take_files_beside(*info, store, request);
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
+  for (std::string& note : notes) source = with_note(*std::move(source), std::move(note));
   return wanted.is_inner ? *std::move(source)
                          : with_checked_strings(*std::move(source), *info, wanted.options);
 }
