@@ -33,13 +33,6 @@ bool may_describe(std::string_view ending) {
   return std::ranges::find(kinds, ending) != kinds.end();
 }
 
-// Images and photographs that no codec of ours reads.
-bool is_of_other_images(std::string_view ending) {
-  constexpr std::string_view kinds[] = {".arw",  ".cr2",  ".cr3", ".dcm", ".dng", ".exr", ".hdr",
-                                        ".heic", ".heif", ".ico", ".nef", ".psd", ".tga"};
-  return std::ranges::find(kinds, ending) != std::end(kinds);
-}
-
 // Those of the files that a folder's format left out, by their endings: ".tsv (1), .jsonl (2)".
 template <class Wanted> std::string left_out_endings(const Source& source, const Wanted& wanted) {
   const Value metadata = source.metadata();

@@ -86,6 +86,12 @@ bool is_text_data(std::string_view kind) {
   return is_one_of(kind, kinds);
 }
 
+bool is_of_other_images(std::string_view kind) {
+  constexpr std::array<std::string_view, 13> kinds{".arw",  ".cr2",  ".cr3", ".dcm", ".dng", ".exr", ".hdr",
+                                                   ".heic", ".heif", ".ico", ".nef", ".psd", ".tga"};
+  return is_one_of(kind, kinds);
+}
+
 bool is_code_or_page(std::string_view kind) {
   constexpr std::array<std::string_view, 10> kinds{".cfg", ".html", ".ipynb", ".log", ".pdf",
                                                    ".py",  ".r",    ".rst",   ".sh",  ".toml"};

@@ -39,6 +39,8 @@ bool is_never_data(std::string_view path);
 // these, some are data where there is nothing else: .csv, .tsv, .txt, .jsonl and .ndjson.
 bool is_beside_data(std::string_view kind);
 bool is_text_data(std::string_view kind);
+// Images and photographs that no codec of ours reads: ".heic".
+bool is_of_other_images(std::string_view kind);
 // Code and pages: data only where there is nothing at all beside them.
 bool is_code_or_page(std::string_view kind);
 // Whether a word of a file or folder is usual beside the splits or classes of a data set: "annotations",

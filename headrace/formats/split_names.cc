@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 // Those of Hugging Face's datasets, of MNIST, and "devel".
-constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{
+constexpr std::array<std::pair<std::string_view, SplitKind>, 15> kWords{
     {{"train", SplitKind::train},
      {"training", SplitKind::train},
      {"trainval", SplitKind::train},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{
      {"dev", SplitKind::validation},
      {"devel", SplitKind::validation},
      {"test", SplitKind::test},
+     {"devtest", SplitKind::test},
      {"testing", SplitKind::test},
      {"eval", SplitKind::test},
      {"evaluation", SplitKind::test},

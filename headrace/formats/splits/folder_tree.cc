@@ -30,10 +30,13 @@ Folder& folder_at(Folder& root, std::string_view path) {
 void sum_up(Folder& folder) {
   folder.has_images = folder.images > 0;
   for (const auto& [kind, names] : folder.files)
-    (is_beside_data(kind) ? folder.has_text : folder.has_data) = true;
+    (is_of_other_images(kind) ? folder.has_other_images
+     : is_beside_data(kind)   ? folder.has_text
+                              : folder.has_data) = true;
   for (auto& [name, below] : folder.folders) {
     sum_up(*below);
     folder.has_images = folder.has_images || below->has_images;
+    folder.has_other_images = folder.has_other_images || below->has_other_images;
     folder.has_data = folder.has_data || below->has_data;
     folder.has_text = folder.has_text || below->has_text;
   }

@@ -18,11 +18,12 @@ struct Folder {
   size_t images = 0;
   // Images are counted, and those whose names are of splits kept, as long as most are: "train_0.jpg".
   std::vector<std::string_view> split_images;
-  std::string_view other_image;                                 // the first of the others
-  bool has_images = false, has_data = false, has_text = false;  // also below
+  std::string_view other_image;  // the first of the others
+  // Also below. Other images are those that no codec reads.
+  bool has_images = false, has_other_images = false, has_data = false, has_text = false;
 
   // Images are worth more than records, and records more than lists and descriptions.
-  int rank() const { return has_images ? 3 : has_data ? 2 : has_text ? 1 : 0; }
+  int rank() const { return has_images || has_other_images ? 3 : has_data ? 2 : has_text ? 1 : 0; }
 };
 
 // Views of the listing's names.

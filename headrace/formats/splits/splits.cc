@@ -32,7 +32,8 @@ struct Point {
       false;           // two words, and the names differ in these alone; else they may mean something else
   std::string beside;  // the first entry that is neither a split nor usual beside splits
   size_t kinds = 0, names = 0;
-  std::vector<std::string> copies;  // left out: the same files compressed
+  std::set<std::string, std::less<>> folders;  // of a point of files: entries that are folders
+  std::vector<std::string> copies;             // left out: the same files compressed
 };
 using NamedEntries = std::vector<std::pair<std::string, SplitName>>;
 
@@ -235,16 +236,17 @@ std::vector<Split> splits_at(const Point& point) {
     const bool is_alone = rests[lower_case(split.name)].size() < 2 || split.is_bare();
     const std::string name = is_alone ? split.name : split_stem(entry);
     Split& out = by_name.try_emplace(lower_case(name), Split{name, {}}).first->second;
-    out.are_folders = point.are_folders, out.kind = split.kind;
+    const bool is_folder = point.are_folders || point.folders.contains(entry);
+    out.are_folders = is_folder, out.kind = split.kind;
     const std::string& above = point.folder->path;
     if (point.are_images) out.images_in = above;
     for (const std::string& copy : point.copies)
       if (without_compression(copy) == entry)
         out.notes.push_back(in_quotes(copy) + " is left out, since " + in_quotes(entry) +
                             " lies beside it; pass its path to read it");
-    out.paths.push_back(point.are_folders ? without_repeated(*point.folder, entry)
-                        : above.empty()   ? entry
-                                          : above + "/" + entry);
+    out.paths.push_back(is_folder       ? without_repeated(*point.folder, entry)
+                        : above.empty() ? entry
+                                        : above + "/" + entry);
   }
   std::vector<Split> out;
   for (auto& [name, split] : by_name) out.push_back(std::move(split));
@@ -283,28 +285,31 @@ void add_annotations(const Listing& listing, std::vector<Split>& splits) {
 
 // The classes of all splits, where some lack a few of them: a label means the same in each.
 void number_classes_alike(const Folder& root, std::vector<Split>& splits) {
-  std::map<Split*, std::set<std::string>> classes;
-  for (Split& split : splits) {
-    const Folder* folder =
-        split.are_folders && split.paths.size() == 1 ? find_folder(root, split.paths[0]) : nullptr;
-    if (!folder || folder->images > 0 || !folder->has_images || !split.format.empty()) continue;
-    for (const auto& [name, below] : folder->folders)
-      if (below->has_images || !is_usual_beside(name)) classes[&split].insert(name);
-  }
+  std::map<std::pair<Split*, std::string>, std::set<std::string>> classes;  // of each folder
+  for (Split& split : splits)
+    for (const std::string& path : split.paths) {
+      const Folder* folder = split.are_folders ? find_folder(root, path) : nullptr;
+      if (!folder || folder->images > 0 || !folder->has_images || !split.format.empty()) continue;
+      for (const auto& [name, below] : folder->folders)
+        if (below->has_images || !is_usual_beside(name)) classes[{&split, path}].insert(name);
+    }
   const auto most = std::ranges::max_element(classes, {}, [](const auto& one) { return one.second.size(); });
   if (most == classes.end()) return;
-  // Others may be folders of another kind: "val/images/".
+  // Others may be folders of another kind: "val/images/". Those of one split are parts of it.
   std::erase_if(classes, [known = most->second](const auto& one) {
+    if (one.first.first->paths.size() > 1) return false;
     return std::ranges::none_of(one.second, [&](const std::string& name) { return known.contains(name); });
   });
   std::set<std::string> all;
   bool differ = false;
-  for (const auto& [split, names] : classes) {
+  std::set<Split*> of_classes;
+  for (const auto& [folder, names] : classes) {
     differ = differ || names != classes.begin()->second;
     all.insert(names.begin(), names.end());
+    of_classes.insert(folder.first);
   }
   if (!differ) return;
-  for (const auto& [split, names] : classes) {
+  for (Split* split : of_classes) {
     split->format = "image_folder";
     split->options.emplace_back("classes", Value::List(all.begin(), all.end()));
   }
@@ -350,6 +355,19 @@ void note_overlaps(std::vector<Split>& splits) {
           split.overlaps.push_back(other.name);
 }
 
+// "train.csv" beside "test/": neither are splits alone.
+Point with_folders(Point files, const Point& folders) {
+  Point both = files;
+  both.beside.clear();
+  for (const auto& entry : folders.entries) both.entries.push_back(entry), both.folders.insert(entry.first);
+  std::vector<std::string> others;
+  for (const std::string& beside : {files.beside, folders.beside})
+    if (!beside.empty()) others.push_back(beside);
+  both = finished(std::move(both), std::move(others));
+  if (both.are_splits) return both;
+  return files.kinds > folders.kinds ? files : folders;
+}
+
 // All places with names of splits, the topmost first; not those below folders that are splits.
 std::vector<Point> points_of(const Folder& root) {
   std::vector<Point> out;
@@ -360,7 +378,10 @@ std::vector<Point> points_of(const Folder& root) {
     Point point = folders_of(*folder), files = files_of(*folder);
     const bool takes_files =
         files.kinds > point.kinds || (files.kinds == point.kinds && files.rank > point.rank);
-    if (takes_files && point.rank < 3) point = std::move(files);
+    if (!point.are_splits && !files.are_splits && point.rank == files.rank)
+      point = with_folders(std::move(files), point);
+    else if (takes_files && point.rank < 3)
+      point = std::move(files);
     if (Point images = images_of(*folder); images.are_splits && !point.are_splits) point = std::move(images);
     const bool is_one = !point.entries.empty();
     if (is_one) out.push_back(point);
@@ -384,8 +405,14 @@ Splits find_splits(const Listing& listing) {
   }
   const Folder root = folder_tree(listing);
   std::vector<Point> points = points_of(root);
-  // Lists of images lie beside the images: they are no data.
-  std::erase_if(points, [&](const Point& point) { return point.rank < root.rank(); });
+  // Lists of images lie beside the images: they are no data. Other tables are those that would be read,
+  // unless what lies below has splits itself.
+  const bool has_higher = std::ranges::any_of(
+      points, [&](const Point& point) { return point.are_splits && point.rank == root.rank(); });
+  std::erase_if(points, [&](const Point& point) {
+    const bool is_read = point.folder == &root && !point.are_folders && !root.has_images && !has_higher;
+    return point.rank < root.rank() && !is_read;
+  });
   const bool has_splits = std::ranges::any_of(points, &Point::are_splits);
   const auto depth = [](const Point& point) {
     const std::string& path = point.folder->path;

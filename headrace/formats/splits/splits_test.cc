@@ -148,6 +148,14 @@ TEST(Splits, OfOneKindOrOfSeveralFormats) {
               ElementsAre("test: test.csv.gz", "train: train.csv"));
   EXPECT_THAT(lines_of_files({"train2017.csv", "train2018.csv"}),
               ElementsAre("train2017? train2017.csv", "train2018? train2018.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test/0.csv"}), ElementsAre("test: test", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test.csv", "videos/0.mp4"}),
+              ElementsAre("test: test.csv", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test.csv", "data/train.parquet", "data/test.parquet"}),
+              ElementsAre("test: data/test.parquet", "train: data/train.parquet"));
+  EXPECT_THAT(lines_of_files({"train/a/1.jpg", "val/a/1.heic"}), ElementsAre("train: train", "val: val"));
+  EXPECT_THAT(lines_of_files({"dev.txt", "devtest.txt"}),
+              ElementsAre("dev: dev.txt", "devtest: devtest.txt"));
   EXPECT_THAT(lines_of_files({"train/1.jpg", "final_test/1.jpg"}),
               ElementsAre("test: final_test", "train: train"));
 }
