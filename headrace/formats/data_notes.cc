@@ -46,15 +46,14 @@ template <class Wanted> std::string left_out_endings(const Source& source, const
 }
 
 // About compressed copies of files in a folder; "" if there are none.
-std::string copies_note(const Source& source) {
+std::string left_out_copies_note(const Source& source) {
   const Value metadata = source.metadata();
   const Value* left_out = metadata.find("left_out");
   const Value* copies = left_out ? left_out->find("copies") : nullptr;
   const Value *files = copies ? copies->find("files") : nullptr,
               *first = copies ? copies->find("first") : nullptr;
   if (!files || !files->integer() || !first || !first->text()) return {};
-  return "files that lie there without their compression, too, are left out: " + files->dump() +
-         ", the first is " + in_quotes(*first->text()) + "; pass a list or a pattern to read them";
+  return copies_note(*first->text(), static_cast<uint64_t>(*files->integer()));
 }
 
 // About files of a folder that are data, but of another kind; "" if there are none.
@@ -115,9 +114,14 @@ std::vector<std::string> notes_of(const Source& source) {
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   for (std::string& note : notes_in(source.metadata())) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
-  for (std::string note : {copies_note(source), other_data_note(source)})
+  for (std::string note : {left_out_copies_note(source), other_data_note(source)})
     if (!note.empty()) out.push_back(std::move(note));
   return out;
+}
+
+std::string copies_note(std::string_view first, uint64_t count) {
+  return "files that lie there without their compression, too, are left out: " + std::to_string(count) +
+         ", the first is " + in_quotes(first) + "; pass a list or a pattern to read them";
 }
 
 std::string left_out_columns_note(const Source& source) {

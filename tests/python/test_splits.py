@@ -362,6 +362,19 @@ def test_classes_named_like_splits(tmp_path: Path) -> None:
         assert len(hr.read_image_folder(tmp_path)) == 4
 
 
+@pytest.mark.parametrize(
+    "folders", [["train", "train_blurred"], ["train_0", "train_1"], ["trainA", "trainB"]]
+)
+def test_folders_of_one_split_are_no_classes(folders: list[str], tmp_path: Path) -> None:
+    """Labels 0 and 1 would mean nothing."""
+    pictures(tmp_path, dict.fromkeys(folders, 1))
+    with pytest.warns(UserWarning, match="are read as one data set|is read as a class"):
+        hr.read(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hr.read_image_folder(tmp_path)
+
+
 def test_one_class_is_said(tmp_path: Path) -> None:
     """All labels would be 0."""
     pictures(tmp_path, {"photos": 2})

@@ -139,8 +139,8 @@ Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo
            (splits.beside.empty() ? "" : " beside " + in_quotes(splits.beside)) +
            ", and all are read as one data set; set split= to a name to read one of them, or to \"all\"" +
            silence;
-  else if (!splits.all.empty() && info && info->name == "image_folder" && !splits.beside.empty() &&
-           splits.all[0].are_folders)
+  else if (!splits.all.empty() && info && info->name == "image_folder" && splits.all[0].are_folders &&
+           (!splits.beside.empty() || splits.all[0].paths.size() > 1))
     note = at + ": the folder " + in_quotes(splits.all[0].paths[0]) +
            " is read as a class; set split=" + Value(splits.all[0].name).dump() +
            " to read what is in it, or format=\"image_folder\"" + silence;
@@ -175,7 +175,8 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
 }
 
 Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
-                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
+                                  std::vector<HivePartition> partitions,
+                                  const std::vector<std::string>& copies, const IndexingOptions& indexing) {
   std::vector<PartOfJoined> parts;
   std::vector<std::string> names;
   for (HivePartition& partition : partitions) {
@@ -201,6 +202,7 @@ Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Prob
   if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
   Value metadata = (*joined)->metadata();
   metadata.set("partitions", Value::List(names.begin(), names.end()));
+  if (!copies.empty()) add_note(metadata, copies_note(copies[0], copies.size()));
   return with_metadata(*std::move(joined), std::move(metadata));
 }
 
@@ -251,9 +253,10 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
   const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
   if (are_all && (!named || named->takes_files)) {  // the splits may be a column
-    auto partitions = hive_partitions(*folder.listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*folder.listing, copies);
     if (partitions.ok() && !partitions->empty())
-      return open_partitions(store, wanted, folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, folder, *std::move(partitions), copies, indexing);
   }
   if (are_all && !splits.are_certain)  // what lies beside them is part of it
     return open_looked_at(store, wanted, named, folder, indexing);
@@ -393,15 +396,16 @@ Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const Indexing
   std::string note;
   HEADRACE_TRY(check_joined(looked.splits, wanted, looked.format, *looked.folder, note));
   if (!looked.format || looked.format->takes_files) {
-    auto partitions = hive_partitions(*looked.folder->listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*looked.folder->listing, copies);
     if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
     if (!partitions->empty())
-      return open_partitions(store, wanted, *looked.folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, *looked.folder, *std::move(partitions), copies, indexing);
   }
   // A huge folder is not looked at by all formats again.
   const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;
   auto source = open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised);
-  if (!source.ok() && !looked.format && !looked.splits.all.empty())
+  if (source.status().code() == Code::invalid && !looked.format && !looked.splits.all.empty())
     return source.status().after("; split=" + Value(looked.splits.all[0].name).dump() + " reads " +
                                  in_quotes(looked.splits.all[0].paths[0]) + " alone");
   if (!source.ok()) return source;

@@ -79,10 +79,13 @@ std::vector<std::string> hive_keys(std::string_view path) {
   return out;
 }
 
-Result<std::vector<HivePartition>> hive_partitions(const Listing& listing) {
+Result<std::vector<HivePartition>> hive_partitions(const Listing& listing, std::vector<std::string>& copies) {
   std::map<Pairs, std::vector<std::string>> found;
   std::vector<std::string> keys;
-  for (const std::string_view path : data_files(listing.files)) {
+  const std::vector<std::string_view> views = data_files(listing.files);
+  std::vector<std::string> paths(views.begin(), views.end());
+  take_out_copies(paths, copies);
+  for (const std::string& path : paths) {
     Pairs pairs = pairs_of(path);
     if (pairs.empty()) return std::vector<HivePartition>();
     if (found.empty()) keys = hive_keys(path);

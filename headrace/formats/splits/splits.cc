@@ -51,8 +51,8 @@ bool have_two_splits(const NamedEntries& entries) {
   std::map<std::string_view, std::set<std::string>> words;  // by the rest
   std::set<SplitKind> bare, all;
   for (const auto& [name, split] : entries) {
-    if (split.kind == SplitKind::other) continue;
     words[split.rest].insert(word_of(split.name));
+    if (split.kind == SplitKind::other) continue;  // "train" and "unlabeled", but not "query_log"
     all.insert(split.kind);
     if (split.is_bare()) bare.insert(split.kind);
   }
@@ -233,7 +233,7 @@ std::vector<Split> splits_at(const Point& point) {
     if (!is_role(entry, split.rest)) rests[lower_case(split.name)].insert(split.rest);
   std::map<std::string, Split> by_name;
   for (const auto& [entry, split] : point.entries) {
-    const bool is_alone = rests[lower_case(split.name)].size() < 2 || split.is_bare();
+    const bool is_alone = point.are_images || rests[lower_case(split.name)].size() < 2 || split.is_bare();
     const std::string name = is_alone ? split.name : split_stem(entry);
     Split& out = by_name.try_emplace(lower_case(name), Split{name, {}}).first->second;
     const bool is_folder = point.are_folders || point.folders.contains(entry);
@@ -438,7 +438,7 @@ Splits find_splits(const Listing& listing) {
   note_tables_beside(point, out.all);
   note_overlaps(out.all);
   out.are_certain = point.are_splits && point.beside.empty();
-  out.are_likely = point.are_splits || (point.are_folders && point.names > 1) ||
+  out.are_likely = point.are_splits || (point.are_folders && point.entries.size() > 1) ||
                    (point.kinds > 1 && std::ranges::any_of(point.entries, [](const auto& entry) {
                       return entry.second.is_bare();
                     }));

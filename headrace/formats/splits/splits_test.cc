@@ -154,6 +154,11 @@ TEST(Splits, OfOneKindOrOfSeveralFormats) {
   EXPECT_THAT(lines_of_files({"train.csv", "test.csv", "data/train.parquet", "data/test.parquet"}),
               ElementsAre("test: data/test.parquet", "train: data/train.parquet"));
   EXPECT_THAT(lines_of_files({"train/a/1.jpg", "val/a/1.heic"}), ElementsAre("train: train", "val: val"));
+  EXPECT_THAT(lines_of_files({"train.txt", "unlabeled.txt"}),
+              ElementsAre("train: train.txt", "unlabeled: unlabeled.txt"));
+  EXPECT_THAT(lines_of_files({"train.txt", "query_log.txt"}),
+              ElementsAre("query? query_log.txt", "train? train.txt"));
+  EXPECT_TRUE(splits_of_files({"train/1.jpg", "train_blurred/1.jpg"}).are_likely);
   EXPECT_THAT(lines_of_files({"dev.txt", "devtest.txt"}),
               ElementsAre("dev: dev.txt", "devtest: devtest.txt"));
   EXPECT_THAT(lines_of_files({"train/1.jpg", "final_test/1.jpg"}),
@@ -174,6 +179,8 @@ TEST(Splits, AreImagesInOneFolder) {
   EXPECT_THAT(lines_of_files({"train_0.jpg", "val_0.jpg", "logo.png"}),
               ElementsAre("train? train_0.jpg", "val? val_0.jpg"));
   EXPECT_THAT(lines_of_files({"train_0.jpg", "train_1.jpg", "n_0.jpg"}), IsEmpty());
+  EXPECT_THAT(lines_of_files({"cat_train_0.jpg", "cat_test_0.jpg", "dog_train_0.jpg"}),
+              ElementsAre("test: cat_test_0.jpg", "train: cat_train_0.jpg dog_train_0.jpg"));
 }
 
 std::string chosen(const Splits& splits, const char* json) {
