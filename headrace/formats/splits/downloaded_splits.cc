@@ -48,6 +48,7 @@ std::vector<Split> of_mnist(const std::vector<std::string_view>& files) {
     const auto name = split_name(name_of(path), false);
     if (!name) continue;
     const std::string_view whole = name_of(plain);
+    if (!is_one_set && whole.starts_with("-images")) continue;  // it would have no name
     Split split{is_one_set ? name->name : std::string(whole.substr(0, whole.find("-images"))),
                 {std::string(path)},
                 "idx"};
