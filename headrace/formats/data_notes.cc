@@ -33,13 +33,6 @@ bool may_describe(std::string_view ending) {
   return std::ranges::find(kinds, ending) != kinds.end();
 }
 
-// Images and photographs that no codec of ours reads.
-bool is_of_other_images(std::string_view ending) {
-  constexpr std::string_view kinds[] = {".arw",  ".cr2",  ".cr3", ".dcm", ".dng", ".exr", ".hdr",
-                                        ".heic", ".heif", ".ico", ".nef", ".psd", ".tga"};
-  return std::ranges::find(kinds, ending) != std::end(kinds);
-}
-
 // Those of the files that a folder's format left out, by their endings: ".tsv (1), .jsonl (2)".
 template <class Wanted> std::string left_out_endings(const Source& source, const Wanted& wanted) {
   const Value metadata = source.metadata();
@@ -50,6 +43,17 @@ template <class Wanted> std::string left_out_endings(const Source& source, const
   for (const auto& [ending, count] : *endings->object())
     if (wanted(ending)) out += (out.empty() ? "" : ", ") + ending + " (" + count.dump() + ")";
   return out;
+}
+
+// About compressed copies of files in a folder; "" if there are none.
+std::string left_out_copies_note(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  const Value* copies = left_out ? left_out->find("copies") : nullptr;
+  const Value *files = copies ? copies->find("files") : nullptr,
+              *first = copies ? copies->find("first") : nullptr;
+  if (!files || !files->integer() || !first || !first->text()) return {};
+  return copies_note(*first->text(), static_cast<uint64_t>(*files->integer()));
 }
 
 // About files of a folder that are data, but of another kind; "" if there are none.
@@ -123,9 +127,15 @@ std::vector<std::string> notes_of(const Source& source) {
   for (std::string& note : notes_in(source.metadata())) out.push_back(std::move(note));
   if (std::string note = links_back_note(source); !note.empty()) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
-  if (std::string note = other_data_note(source); !note.empty()) out.push_back(std::move(note));
+  for (std::string note : {left_out_copies_note(source), other_data_note(source)})
+    if (!note.empty()) out.push_back(std::move(note));
   for (std::string& note : out) note = printable(note);
   return out;
+}
+
+std::string copies_note(std::string_view first, uint64_t count) {
+  return "files that lie there without their compression, too, are left out: " + std::to_string(count) +
+         ", the first is " + in_quotes(first) + "; pass a list or a pattern to read them";
 }
 
 std::string left_out_columns_note(const Source& source) {

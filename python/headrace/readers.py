@@ -689,8 +689,9 @@ def read_image_folder(
 
     Fields: `image` (encoded, bytes) and `label` (int64 scalar).
 
-    Files without an image extension are left out, and a folder with only such files is not a class;
-    `metadata["left_out"]` counts them. `metadata["classes"]` has the class names.
+    Files without an image extension are left out; `metadata["left_out"]` counts them. A folder with only such
+    files is a class without images, unless it is called `annotations`, `labels` or the like.
+    `metadata["classes"]` has the class names.
 
     Args:
         path: The folder that contains the class folders.

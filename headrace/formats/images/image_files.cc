@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/codecs/codec.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/io/look_up.h"
 
@@ -152,6 +153,9 @@ std::string parent_of(std::string_view path) {
 void LeftOut::add(std::string_view path) {
   if (is_hidden(path)) return;
   endings.add(path);
+  constexpr std::string_view tables[] = {"metadata.csv", "metadata.jsonl", "metadata.parquet"};
+  if (table.empty() && std::ranges::find(tables, path.substr(path.rfind('/') + 1)) != std::end(tables))
+    table = path;
   const size_t slash = path.find('/');
   if (slash == std::string_view::npos) return;
   if (const std::string_view folder = path.substr(0, slash); !folders.contains(folder))
@@ -188,6 +192,10 @@ Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, 
   if (!files.labels.empty() && files.labels.size() != files.names.size())
     return internal_error("expected as many labels as names");
   HEADRACE_ASSIGN(const bool has_keys, request.flag("key", false));
+  if (const std::string& table = files.left_out.table; !table.empty())
+    files.notes.push_back("the fields in " + in_quotes(table) + " are not read, only the images; hr.read(" +
+                          in_quotes(join_path(files.root, table)) +
+                          ") reads them with the names of the images, and a Python function in map() these");
   files.names.shrink();
   return SourcePtr(
       std::make_shared<ImageFilesSource>(std::move(files), has_keys, describe_opening(format, request)));

@@ -366,6 +366,21 @@ std::set<std::string, std::less<>> split_lists(const Listing& listing) {
   return out;
 }
 
+// VOC2007 and VOC2012 in one VOCdevkit.
+Status check_one_set(const Listing& listing) {
+  std::set<std::string_view> sets;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i], list = in_image_sets(name);
+    if (!list.empty() && list.size() < name.size())
+      sets.insert(name.substr(0, name.size() - list.size() - 1));
+  }
+  if (sets.size() < 2) return {};
+  std::string names;
+  for (const std::string_view set : sets) names += (names.empty() ? "" : ", ") + in_quotes(set);
+  return invalid("contains several data sets; open one of them: " + names +
+                 "; concatenate() joins two, and split=\"all\" reads all images here");
+}
+
 // "train" is ImageSets/Main/train.txt, or that of Segmentation if masks are requested; "Layout/train" is
 // ImageSets/Layout/train.txt; a name that ends in .txt is a path below the folder, or an absolute one.
 Result<std::string> path_of_split(const Probe& root, const std::string& split, bool has_masks) {
@@ -378,6 +393,7 @@ Result<std::string> path_of_split(const Probe& root, const std::string& split, b
   for (size_t i = 0; root.listing && i < root.listing->files.size(); ++i)
     if (in_image_sets(root.listing->files[i]) == wanted) found.emplace_back(root.listing->files[i]);
   if (found.size() == 1) return join_path(root.path, found[0]);
+  if (found.size() > 1) HEADRACE_TRY(check_one_set(*root.listing));
   if (found.size() > 1)
     return invalid("expected one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) +
                    " and " + in_quotes(found[1]));
@@ -399,12 +415,14 @@ std::vector<std::string> split_names_of(const Listing& listing) {
 }
 
 Result<SplitsOpening> splits(const OpenRequest& request) {
-  return known_splits(request.path().listing ? split_names_of(*request.path().listing)
-                                             : std::vector<std::string>());
+  if (!request.path().listing) return known_splits({});
+  HEADRACE_TRY(check_one_set(*request.path().listing));
+  return known_splits(split_names_of(*request.path().listing));
 }
 
 // What a user would not want who has not named the format: all splits as one.
 Status check_one_split(const OpenRequest& request, bool has_masks) {
+  HEADRACE_TRY(check_one_set(*request.path().listing));
   std::string names;
   size_t count = 0;
   for (const std::string& name : split_names_of(*request.path().listing))

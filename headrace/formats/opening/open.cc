@@ -1,6 +1,7 @@
 #include "headrace/formats/opening/open.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "headrace/core/text/closest.h"
@@ -11,6 +12,7 @@
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/wanted.h"
 #include "headrace/formats/strings/utf8_strings.h"
+#include "headrace/formats/wrapped_source.h"
 #include "headrace/io/look_up.h"
 
 namespace headrace {
@@ -32,15 +34,25 @@ Status check_options(const FormatInfo& info, const Value& options) {
   return {};
 }
 
-// Options that are files and were not given, such as the labels beside MNIST's images.
-Status take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
-  if (!info.files_beside || request.path().files.size() != 1) return {};
+// Options that are files and were not given, such as the labels beside MNIST's images. Returns notes on those
+// that are not there.
+Result<std::vector<std::string>> take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
+  std::vector<std::string> notes;
+  if (!info.files_beside || request.path().files.size() != 1) return notes;
+  std::map<std::string, std::string> missing;
   for (auto& [option, path] : info.files_beside(request.path().path)) {
     if (request.options.find(option)) continue;
     HEADRACE_ASSIGN(const bool is_there, has_file(store, path));
-    if (is_there) request.options.set(option, std::move(path));
+    if (is_there)
+      request.options.set(option, std::move(path));
+    else
+      missing.try_emplace(option, std::move(path));
   }
-  return {};
+  for (const auto& [option, path] : missing)
+    if (!request.options.find(option))
+      notes.push_back("expected the " + option + " in " + in_quotes(path) + ", which is not there; set " +
+                      option + "= to their file, or to False to silence this note");
+  return notes;
 }
 
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
@@ -152,11 +164,15 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   const DatasetManifest manifests(store, *info, looked, wanted.given.paths, !wanted.split.is_null());
   if (!manifests.unread().ok()) return named(manifests.unread(), *info, wanted.given);
   request.probes.push_back(std::move(looked));
-  if (!wanted.is_described)
-    if (Status status = take_files_beside(*info, store, request); !status.ok())
-      return named(std::move(status), *info, wanted.given);
+  std::vector<std::string> notes;
+  if (!wanted.is_described) {
+    auto beside = take_files_beside(*info, store, request);
+    if (!beside.ok()) return named(beside.status(), *info, wanted.given);
+    notes = *std::move(beside);
+  }
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
+  for (std::string& note : notes) source = with_note(*std::move(source), std::move(note));
   return wanted.is_inner ? *std::move(source)
                          : with_checked_strings(*std::move(source), *info, wanted.options);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
@@ -11,6 +12,8 @@
 #include "headrace/formats/opening/archive_folder.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/readable.h"
+#include "headrace/formats/prepared/selected_rows.h"
+#include "headrace/formats/shard_names.h"
 #include "headrace/formats/splits/constant_fields.h"
 #include "headrace/formats/splits/hive.h"
 #include "headrace/formats/splits/joined_source.h"
@@ -21,11 +24,44 @@
 namespace headrace {
 namespace {
 
+// The images of a split that lie in one folder with those of others.
+Result<SourcePtr> open_images(Store& store, Wanted part, const std::string& folder, const Split& split,
+                              const IndexingOptions& indexing) {
+  part.given = {{folder}, false};
+  if (part.format.empty()) part.format = "images";
+  HEADRACE_ASSIGN(Probe looked, probe(store, folder));
+  HEADRACE_ASSIGN(SourcePtr all,
+                  open_looked_at(store, part, find_format(part.format), std::move(looked), indexing));
+  const std::vector<std::string> paths = paths_of(folder, [&] {
+    std::vector<std::string> names;
+    for (const std::string& path : split.paths) names.push_back(path.substr(path.rfind('/') + 1));
+    return names;
+  }());
+  const std::set<std::string_view> wanted(paths.begin(), paths.end());
+  SelectedRows rows{"images of a split", {}, all->schema(), nullptr, all->describe(), Value(Value::Object())};
+  for (uint64_t i = 0; i < all->size(); ++i) {
+    if (!wanted.contains(all->where(i))) continue;
+    if (!rows.ranges.empty() && rows.ranges.back().first + rows.ranges.back().count == i)
+      ++rows.ranges.back().count;
+    else
+      rows.ranges.push_back({i, 1});
+  }
+  return select_rows(std::move(all), std::move(rows));
+}
+
+// Whether all are files with one ending, which one format reads.
+bool are_of_one_kind(const std::vector<Split>& splits) {
+  std::set<std::string> kinds;
+  for (const Split& split : splits)
+    for (const std::string& path : split.paths) kinds.insert(shard_kind(path.substr(path.rfind('/') + 1)));
+  return kinds.size() < 2;
+}
+
 // With a split for each folder: several as one would be looked at as folders of shards.
 std::vector<Split> one_by_one(const std::vector<Split>& splits) {
   std::vector<Split> out;
   for (const Split& split : splits) {
-    if (!split.are_folders) {
+    if (!split.are_folders && (split.images_in || !split.format.empty() || are_of_one_kind({split}))) {
       out.push_back(split);
       continue;
     }
@@ -59,6 +95,13 @@ Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& f
     Wanted part = wanted;
     part.given = {paths_of(folder.path, split.paths), split.paths.size() > 1};
     part.path = wanted.given.value();
+    if (split.images_in) {
+      const std::string at =
+          split.images_in->empty() ? folder.path : paths_of(folder.path, {*split.images_in})[0];
+      HEADRACE_ASSIGN(SourcePtr source, open_images(store, part, at, split, indexing));
+      parts.push_back({"split " + Value(split.name).dump(), std::move(source)});
+      continue;
+    }
     if (part.format.empty()) part.format = split.format;
     for (const auto& [option, value] : split.options) {
       const bool is_path = std::ranges::find(split.option_paths, option) != split.option_paths.end();
@@ -101,21 +144,22 @@ Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo
   if (splits.are_certain && splits.all.empty())
     return choose_splits(splits, Value("all")).status().before("read: " + at + " ");
   if (splits.are_certain)
-    return invalid(
-        "read: " + at + " contains the splits " + split_names_text(splits) +
-        "; set split= to one of these names, a list of them, or \"all\", or open one of them, such as " +
-        in_quotes(paths_of(folder.path, splits.all[0].paths)[0]) +
-        (info && info->name == "image_folder" && splits.all[0].are_folders
-             ? "; if they are classes, set format=\"image_folder\""
-             : ""));
+    return invalid("read: " + at + " contains the splits " + split_names_text(splits) +
+                   "; set split= to one of these names, a list of them, or \"all\"" +
+                   (splits.all[0].images_in ? "; format=\"images\" reads all images"
+                                            : ", or open one of them, such as " +
+                                                  in_quotes(paths_of(folder.path, splits.all[0].paths)[0])) +
+                   (info && info->name == "image_folder" && splits.all[0].are_folders
+                        ? "; if they are classes, set format=\"image_folder\""
+                        : ""));
   const std::string silence = " to silence this note";
   if (splits.are_likely && splits.all.size() > 1)
     note = at + " contains " + split_names_text(splits) +
            (splits.beside.empty() ? "" : " beside " + in_quotes(splits.beside)) +
            ", and all are read as one data set; set split= to a name to read one of them, or to \"all\"" +
            silence;
-  else if (!splits.all.empty() && info && info->name == "image_folder" && !splits.beside.empty() &&
-           splits.all[0].are_folders)
+  else if (!splits.all.empty() && info && info->name == "image_folder" && splits.all[0].are_folders &&
+           (!splits.beside.empty() || splits.all[0].paths.size() > 1))
     note = at + ": the folder " + in_quotes(splits.all[0].paths[0]) +
            " is read as a class; set split=" + Value(splits.all[0].name).dump() +
            " to read what is in it, or format=\"image_folder\"" + silence;
@@ -154,7 +198,7 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
 // folder of each file.
 Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const FormatInfo* named,
                                   const Probe& folder, std::vector<HivePartition> partitions,
-                                  const IndexingOptions& indexing) {
+                                  const std::vector<std::string>& copies, const IndexingOptions& indexing) {
   std::vector<ConstantField> fields = partitions[0].values;
   Wanted all = wanted;
   all.path = wanted.given.value();
@@ -190,7 +234,45 @@ Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Form
   constants.description = source->describe();
   if (const Value* columns = wanted.options.find("columns")) constants.description.set("columns", *columns);
   if (!constants.names.empty()) source = with_constant_fields(std::move(source), std::move(constants));
+  if (!copies.empty()) add_note(metadata, copies_note(copies[0], copies.size()));
   return with_metadata(std::move(source), std::move(metadata));
+}
+
+// What a user may not know of the splits that he chose.
+SourcePtr with_notes_of(SourcePtr source, const std::vector<Split>& chosen) {
+  for (const Split& split : chosen) {
+    for (const std::string& note : split.notes) source = with_note(std::move(source), note);
+    std::string overlaps;
+    for (const Split& other : chosen)
+      if (std::ranges::find(split.overlaps, other.name) != split.overlaps.end())
+        overlaps += (overlaps.empty() ? "" : " and ") + Value(other.name).dump();
+    if (!overlaps.empty())
+      source = with_note(std::move(source), "the split " + Value(split.name).dump() +
+                                                " usually has the samples of " + overlaps +
+                                                " once more; leave one of them out of split=");
+  }
+  return source;
+}
+
+Result<SourcePtr> open_those_chosen(Store& store, const Wanted& wanted, const FormatInfo* named,
+                                    const Probe& folder, const std::vector<Split>& chosen,
+                                    const IndexingOptions& indexing) {
+  const auto is_list = [&](const Split& split) {
+    const bool are_fields = chosen.size() > 1 && split.paths.size() > 1 && split.paths[0].ends_with(".npy");
+    return split.format.empty() && !split.are_folders && !are_fields && !split.images_in;
+  };
+  if (!std::ranges::all_of(chosen, is_list) || !are_of_one_kind(chosen))
+    return open_splits(store, wanted, folder, chosen, indexing);
+  std::vector<std::string> names;
+  for (const Split& split : chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
+  if (wanted.split.text() && *wanted.split.text() == "all") std::ranges::sort(names);
+  const std::vector<std::string> paths = paths_of(folder.path, names);
+  auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
+  if (!files.ok()) return files.status().before("read: ");
+  const FormatInfo* info = named ? named : surest(*files);
+  if (paths.size() > 1 && (!info || !info->takes_files))  // COCO's, one by one
+    return open_splits(store, wanted, folder, chosen, indexing);
+  return open_looked_at(store, wanted, named, *std::move(files), indexing);
 }
 
 // The splits that the user chose.
@@ -203,24 +285,15 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
   const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
   if (are_all && (!named || named->takes_files)) {  // the splits may be a column
-    auto partitions = hive_partitions(*folder.listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*folder.listing, copies);
     if (partitions.ok() && !partitions->empty())
-      return open_partitions(store, wanted, named, folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
   }
   if (are_all && !splits.are_certain)  // what lies beside them is part of it
     return open_looked_at(store, wanted, named, folder, indexing);
-  const auto is_list = [&](const Split& split) {
-    const bool are_fields = chosen->size() > 1 && split.paths.size() > 1 && split.paths[0].ends_with(".npy");
-    return split.format.empty() && !split.are_folders && !are_fields;
-  };
-  if (!std::ranges::all_of(*chosen, is_list)) return open_splits(store, wanted, folder, *chosen, indexing);
-  std::vector<std::string> names;
-  for (const Split& split : *chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
-  if (are_all) std::ranges::sort(names);
-  const std::vector<std::string> paths = paths_of(folder.path, names);
-  auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
-  if (!files.ok()) return files.status().before("read: ");
-  return open_looked_at(store, wanted, named, *std::move(files), indexing);
+  HEADRACE_ASSIGN(SourcePtr source, open_those_chosen(store, wanted, named, folder, *chosen, indexing));
+  return with_notes_of(std::move(source), *chosen);
 }
 
 // A path, its folder if it is one that may hold splits, and these.
@@ -264,6 +337,18 @@ Result<std::vector<std::string>> splits_of_format(const FormatInfo& info, Probe 
   return drive(*opening.steps, opening.files, store);
 }
 
+// Words that are no names of the format's splits, but of the kind of one of them, as that one.
+Result<std::vector<std::string>> meant_by_format(const FormatInfo& info, const Looked& looked,
+                                                 std::vector<std::string> words, Store& store) {
+  if (std::ranges::none_of(words, [](const std::string& word) { return split_kind(word).has_value(); }))
+    return words;
+  HEADRACE_ASSIGN(const std::vector<std::string> names, splits_of_format(info, looked.path, store));
+  const std::vector<KnownSplit> known = known_kinds(names);
+  for (std::string& word : words)
+    if (const auto found = split_kind(word) ? meant_split(known, word) : std::nullopt) word = names[*found];
+  return words;
+}
+
 // Several splits of a format that opens one at a time; nothing if the user wants one, or the format takes
 // them all.
 Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Wanted& wanted,
@@ -282,10 +367,10 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
     HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
   }
   if (names.empty()) return invalid("split: expected at least one name, got " + choice->dump());
-  for (size_t i = 1; i < names.size(); ++i)
-    if (std::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<ptrdiff_t>(i))
-      return invalid("split: " + Value(names[i]).dump() + " is given twice");
+  if (choice->list()) {
+    HEADRACE_ASSIGN(names, meant_by_format(*info, looked, names, store));
+    HEADRACE_TRY(check_named_once(*choice->list(), names));
+  }
   std::vector<PartOfJoined> parts;
   for (const std::string& name : names) {
     Wanted part = wanted;
@@ -322,6 +407,15 @@ SourcePtr with_problems(SourcePtr source, const std::vector<Listing::Problem>& p
   return with_metadata(std::move(source), std::move(metadata));
 }
 
+// The name of the split of a format for which the user has another word; "" if there is none.
+std::string other_name(Store& store, const Wanted& wanted, const Looked& looked) {
+  const Value* choice = wanted.options.find(kSplit);
+  const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
+  if (!choice || !choice->text() || !info || !info->splits || !looked.splits.all.empty()) return {};
+  const auto meant = meant_by_format(*info, looked, {*choice->text()}, store);
+  return meant.ok() && (*meant)[0] != *choice->text() ? (*meant)[0] : std::string();
+}
+
 }  // namespace
 
 Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
@@ -342,6 +436,11 @@ Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
                               const IndexingOptions& indexing) {
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
+  if (const std::string meant = other_name(store, wanted, looked); !meant.empty()) {
+    Wanted exact = wanted;
+    exact.options.set(std::string(kSplit), meant);
+    return open_wanted(store, exact, indexing);
+  }
   if (!looked.folder) {
     HEADRACE_ASSIGN(SourcePtr source,
                     open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
@@ -361,16 +460,20 @@ Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
   std::string note;
   HEADRACE_TRY(check_joined(looked.splits, wanted, looked.format, *looked.folder, note));
   if (!looked.format || looked.format->takes_files) {
-    auto partitions = hive_partitions(*looked.folder->listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*looked.folder->listing, copies);
     if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
     if (!partitions->empty())
-      return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), copies, indexing);
   }
   // A huge folder is not looked at by all formats again.
   const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;
-  HEADRACE_ASSIGN(SourcePtr source,
-                  open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised));
-  return note.empty() ? source : with_note(std::move(source), std::move(note));
+  auto source = open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised);
+  if (source.status().code() == Code::invalid && !looked.format && !looked.splits.all.empty())
+    return source.status().after("; split=" + Value(looked.splits.all[0].name).dump() + " reads " +
+                                 in_quotes(looked.splits.all[0].paths[0]) + " alone");
+  if (!source.ok()) return source;
+  return note.empty() ? source : with_note(*std::move(source), std::move(note));
 }
 }  // namespace
 
