@@ -381,6 +381,14 @@ def sample(node: Node, weights: Node, seed: int, replacement: bool, num: int | N
 
 def sort_by(node: Node, keys: Node, descending: bool, at: str) -> Node: ...
 
+def begin_exit() -> None:
+    """
+    Called when the interpreter is about to end, by the thread that ends it.
+    """
+
+def give_way_to_exit() -> None:
+    """Wait for the end of the process, if it is another thread that ends it."""
+
 def wait_for_last_loaders() -> None:
     """
     Wait for loaders whose last reference was released by a function of their own pipeline.

@@ -12,6 +12,7 @@
 #include "headrace/io/store.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
@@ -32,7 +33,7 @@ SourceHandle open(const std::variant<std::string, std::vector<std::string>>& pat
   };
   Result<SourcePtr> source = internal_error("");
   {
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     const auto read = [&](const auto& given) {
       return open_source(*file_store(), given, format, wanted, indexing);
     };
@@ -143,7 +144,7 @@ void bind_formats(nb::module_& m) {
       [](const std::string& path, const std::string& format) {
         Result<std::vector<std::string>> names = internal_error("");
         {
-          nb::gil_scoped_release nogil;
+          const NoGil nogil;
           names = list_splits(*file_store(), path, format);
         }
         return unwrap(std::move(names));
