@@ -162,12 +162,14 @@ check-generated: build $(CHECKERS_READY)
 	@$(PYTHON) tools/gen_stub.py --check
 	@$(PYTHON) tools/gen_ops.py --check
 	@$(PYTHON) tools/gen_readers.py --check
+	@$(PYTHON) tools/gen_plans.py --check
 
 .PHONY: generate
-generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py, readers.py, _core.pyi, tables of options
+generate: build $(CHECKERS_READY)  ## write the generated files again: ops.py, readers.py, _core.pyi, tables of options and verbs
 	$(PYTHON) tools/gen_stub.py
 	$(PYTHON) tools/gen_ops.py
 	$(PYTHON) tools/gen_readers.py
+	$(PYTHON) tools/gen_plans.py
 
 .PHONY: format
 format: $(CHECKERS_READY)  ## format C++ and Python in place

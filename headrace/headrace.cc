@@ -370,7 +370,7 @@ Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengt
     const int field = (*node_)->schema.find(name);
     if (field < 0)
       return Dataset(invalid("pack: no field '" + name + "'; the fields are " + (*node_)->schema.text()));
-    pack.fields.push_back(field), pack.lengths.push_back(length);
+    pack.packed.push_back(field), pack.lengths.push_back(length);
     const auto whole = static_cast<int64_t>(o.fill);
     pack.fill.push_back(static_cast<double>(whole) == o.fill ? Value(whole) : Value(o.fill));
   }

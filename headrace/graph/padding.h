@@ -12,6 +12,7 @@ namespace headrace {
 struct Padding {
   std::vector<Shape> shapes;  // of each field's rows; kAny: the largest of the batch
   std::vector<Value> fill;    // one number per field
+  bool operator==(const Padding&) const = default;
 };
 
 // `shapes`: null (the largest of the batch), or {field: [dimension or null, …]} for some of the fields.

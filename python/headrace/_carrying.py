@@ -36,7 +36,7 @@ class CarryingVerbs(Verbs):
             hr.range(10).take_while(lambda x: x < 4)  # 0, 1, 2, 3
         """
         made, bound, at = self._program("take_while", function, python)
-        return self._then(_core.take_while(self._node, made, at), *bound)
+        return self._then(_core.verb("take_while", [self._node], {}, at, made), *bound)
 
     @names_checked
     def unique(
@@ -55,7 +55,7 @@ class CarryingVerbs(Verbs):
             ds.unique("url")
         """
         made, bound, at = self._program("unique", _key_function(key), python)
-        return self._then(_core.unique(self._node, made, at), *bound)
+        return self._then(_core.verb("unique", [self._node], {}, at, made), *bound)
 
     @names_checked
     def scan(self, initial: Any, function: Callable[..., Any], *, python: bool = False) -> Dataset:

@@ -51,9 +51,12 @@ class GatheringVerbs(Verbs):
         rows = whole_number("padded_batch", "size", size)
         last = flag("padded_batch", "drop_last", drop_last)
         dims = _shapes("padded_batch", shapes, self._node.schema[0])
-        return self._then(
-            _core.padded_batch(self._node, rows, last, dims, _fill("padded_batch", fill), users_line())
-        )
+        members = {
+            "size": rows,
+            "drop_last": last,
+            "padding": {"shapes": dims, "fill": _fill("padded_batch", fill)},
+        }
+        return self._then(_core.verb("padded_batch", [self._node], members, users_line()))
 
     @names_checked
     def bucket_by_length(
@@ -102,21 +105,21 @@ class GatheringVerbs(Verbs):
                 f"{verb}: expected a batch size for each of the {len(boundaries) + 1} buckets, or one number for all, "
                 f"got a list of {len(batch_sizes)}"
             )
-        node = _core.group_by(
-            self._node,
-            made,
-            True,
-            [whole_number(verb, "boundaries", boundary, end=2**63) for boundary in boundaries],
-            _sizes(verb, "batch_sizes", batch_sizes),
-            0 if token_budget is None else whole_number(verb, "token_budget", token_budget, least=1),
-            flag(verb, "pad_to_boundary", pad_to_boundary),
-            flag(verb, "drop_last", drop_last),
-            ragged,
-            None if ragged else _shapes(verb, shapes, self._node.schema[0]),
-            None if ragged else _fill(verb, fill),
-            at,
-        )
-        return self._then(node, *bound)
+        budget = None if token_budget is None else whole_number(verb, "token_budget", token_budget, least=1)
+        members: dict[str, Any] = {
+            "boundaries": [whole_number(verb, "boundaries", boundary, end=2**63) for boundary in boundaries],
+            "sizes": _sizes(verb, "batch_sizes", batch_sizes),
+            "token_budget": budget or 0,
+            "pad_to_boundary": flag(verb, "pad_to_boundary", pad_to_boundary),
+            "drop_last": flag(verb, "drop_last", drop_last),
+            "ragged": ragged,
+        }
+        if not ragged:
+            members["padding"] = {
+                "shapes": _shapes(verb, shapes, self._node.schema[0]),
+                "fill": _fill(verb, fill),
+            }
+        return self._then(_core.verb(verb, [self._node], members, at, made), *bound)
 
     @names_checked
     def group_by_window(
@@ -148,8 +151,8 @@ class GatheringVerbs(Verbs):
         made, bound, at = self._program(verb, function, python)
         sizes = [whole_number(verb, "size", size, least=1)]
         ragged, drop_last = flag(verb, "ragged", ragged), flag(verb, "drop_last", drop_last)
-        node = _core.group_by(self._node, made, False, [], sizes, 0, False, drop_last, ragged, None, None, at)
-        return self._then(node, *bound)
+        members = {"sizes": sizes, "drop_last": drop_last, "ragged": ragged}
+        return self._then(_core.verb(verb, [self._node], members, at, made), *bound)
 
     @names_checked
     def pack(
@@ -194,18 +197,19 @@ class GatheringVerbs(Verbs):
             if name not in names:
                 raise ValueError(f"pack: no field {name!r}; there are {', '.join(names)}")
         lengths = {name: length[name] if isinstance(length, Mapping) else length for name in packed}
-        node = _core.pack(
-            self._node,
-            text("pack", "strategy", strategy),
-            [names.index(name) for name in packed],
-            [whole_number("pack", "length", lengths[name], least=1) for name in packed],
-            [fill.get(name, 0) if isinstance(fill, Mapping) else fill for name in packed],
-            whole_number("pack", "bins", bins, least=1),
-            0 if max_sequences is None else whole_number("pack", "max_sequences", max_sequences, least=1),
-            flag("pack", "drop_last", drop_last),
-            users_line(),
+        most = (
+            None if max_sequences is None else whole_number("pack", "max_sequences", max_sequences, least=1)
         )
-        return self._then(node)
+        members = {
+            "strategy": text("pack", "strategy", strategy),
+            "fields": [names.index(name) for name in packed],
+            "lengths": [whole_number("pack", "length", lengths[name], least=1) for name in packed],
+            "fill": [fill.get(name, 0) if isinstance(fill, Mapping) else fill for name in packed],
+            "bins": whole_number("pack", "bins", bins, least=1),
+            "most": most or 0,
+            "drop_last": flag("pack", "drop_last", drop_last),
+        }
+        return self._then(_core.verb("pack", [self._node], members, users_line()))
 
 
 def _sizes(verb: str, name: str, sizes: int | Sequence[int] | None) -> list[int]:

@@ -196,12 +196,15 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         pure: bool = False,
     ) -> Dataset:
         made, bound, at = self._program(verb, function, python, num_parallel, pure)
-        node = _core.map(self._node, made, at) if verb == "map" else _core.filter(self._node, made, at)
-        return self._then(node, *bound)
+        return self._then(_core.verb(verb, [self._node], {}, at, made), *bound)
+
+    def _with_verb(self, verb: str, **members: Any) -> Dataset:
+        """Return the dataset with a verb of a plan over it, which has these members."""
+        return self._then(_core.verb(verb, [self._node], members, users_line()))
 
     def unbatch(self) -> Dataset:
         """Split elements into their rows along the first dimension; fields without rows are repeated for each row."""
-        return self._then(_core.unbatch(self._node, users_line()))
+        return self._with_verb("unbatch")
 
     @names_checked
     def batch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
@@ -223,7 +226,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         """
         rows = whole_number("batch", "size", size, least=1)
         drop_last, ragged = flag("batch", "drop_last", drop_last), flag("batch", "ragged", ragged)
-        return self._then(_core.batch(self._node, rows, drop_last, ragged, users_line()))
+        return self._with_verb("batch", size=rows, drop_last=drop_last, ragged=ragged)
 
     @names_checked
     def ragged_batch(self, size: int, *, drop_last: bool = False) -> Dataset:
@@ -262,7 +265,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         rows, apart = whole_number("window", "size", size), whole_number("window", "stride", stride)
         further = rows if shift is None else whole_number("window", "shift", shift)
         drop_last, ragged = flag("window", "drop_last", drop_last), flag("window", "ragged", ragged)
-        return self._then(_core.window(self._node, rows, further, apart, drop_last, ragged, users_line()))
+        return self._with_verb(
+            "window", size=rows, shift=further, stride=apart, drop_last=drop_last, ragged=ragged
+        )
 
     @names_checked
     def rebatch(self, size: int, *, drop_last: bool = False, ragged: bool = False) -> Dataset:
@@ -313,7 +318,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         Example:
             ds.map(decode).on_error("replace").batch(256)
         """
-        return self._then(_core.on_error(self._node, text("on_error", "policy", policy), users_line()))
+        return self._with_verb("on_error", policy=text("on_error", "policy", policy))
 
     # ---- verbs on the order
 
@@ -340,7 +345,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         """
         named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
         mixed = whole_number("shuffle", "blocks", blocks)
-        return self._then(_core.shuffle(self._node, named, of, mixed, users_line()))
+        return self._with_verb("shuffle", seed=named, window=of, blocks=mixed)
 
     @names_checked
     def shard(
@@ -377,7 +382,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         rank, world = whole_number("shard", "rank", rank), whole_number("shard", "world", world)
         steps = None if steps is None else whole_number("shard", "steps", steps)
         how = text("shard", "even", even)
-        return self._then(_core.shard(self._node, rank, world, how, steps, users_line()))
+        return self._with_verb("shard", rank=rank, world=world, even=how, steps=steps)
 
     @names_checked
     def repeat(self, times: int | None = None) -> Dataset:
@@ -387,7 +392,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             times: Number of passes, at least 1; infinite when not given.
         """
         passes = 0 if times is None else whole_number("repeat", "times", times, least=1)
-        return self._then(_core.repeat(self._node, passes, users_line()))
+        return self._with_verb("repeat", times=passes)
 
     @names_checked
     def take(self, count: int) -> Dataset:
@@ -396,7 +401,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         Args:
             count: Number of elements.
         """
-        return self._then(_core.take(self._node, whole_number("take", "count", count), users_line()))
+        return self._with_verb("take", count=whole_number("take", "count", count))
 
     @names_checked
     def skip(self, count: int) -> Dataset:
@@ -405,7 +410,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         Args:
             count: Number of elements.
         """
-        return self._then(_core.skip(self._node, whole_number("skip", "count", count), users_line()))
+        return self._with_verb("skip", count=whole_number("skip", "count", count))
 
     @names_checked
     def concatenate(self, other: Dataset, *, align_labels: bool = False) -> Dataset:
@@ -421,7 +426,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         if not isinstance(other, Dataset):
             raise TypeError(f"concatenate: expected a Dataset, got {other!r}")
         nodes = nodes_to_join([self, other], align_labels)
-        return self._then(warned(_core.concatenate(nodes, users_line())), others=[other])
+        return self._then(warned(_core.verb("concatenate", nodes, {}, users_line())), others=[other])
 
     @names_checked
     def interleave(
@@ -493,7 +498,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             said = code_version(self.slots) if version is None else text("cache", "version", version)
         else:
             said = ""
-        return self._then(_core.cache(self._node, where, limit, said, users_line()))
+        return self._with_verb("cache", path=where, max_memory=limit, version=said)
 
     def zip(self, *others: Dataset) -> Dataset:
         """Combine the elements with those of other datasets, as tuples; `headrace.zip` supports other nestings."""
@@ -519,7 +524,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 "enumerate: positions are counted over all ranks, so that a state can be resumed with any number of ranks; put shard after it"
             )
         counter = _core.read(_core.counter_source(first, 1), users_line())
-        return self._then(_core.zip([counter, self._node], "[0,1]", 1, users_line()))
+        pairs = {"structure": "[0,1]", "ids": 1}
+        return self._then(_core.verb("zip", [counter, self._node], pairs, users_line()))
 
     @names_checked
     def sample(
@@ -553,7 +559,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         numbers, bound = beside(self, "sample", "weights", weights)
         count = None if num is None else whole_number("sample", "num", num)
         named, again = whole_number("sample", "seed", seed), flag("sample", "replacement", replacement)
-        return self._then(_core.sample(self._node, numbers, named, again, count, users_line()), bound)
+        members = {"seed": named, "replacement": again, "num": count}
+        return self._then(_core.verb("sample", [self._node, numbers], members, users_line()), bound)
 
     @names_checked
     def rejection_resample(
@@ -611,8 +618,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         from .joins import beside  # noqa: PLC0415 -- joins imports this module
 
         numbers, bound = beside(self, "sort_by", "keys", key)
-        node = _core.sort_by(self._node, numbers, flag("sort_by", "descending", descending), users_line())
-        return self._then(node, bound)
+        members = {"descending": flag("sort_by", "descending", descending)}
+        return self._then(_core.verb("sort_by", [self._node, numbers], members, users_line()), bound)
 
     def apply(self, function: Callable[[Dataset], Dataset]) -> Dataset:
         """Return `function(self)`: applies several verbs as one function."""
@@ -992,7 +999,8 @@ def interleave(
         else whole_number("interleave", "cycle_length", cycle_length, least=1)
     )
     block = whole_number("interleave", "block_length", block_length, least=1)
-    node = warned(_core.interleave(nodes_to_join(datasets, align_labels), cycle, block, users_line()))
+    nodes, members = nodes_to_join(datasets, align_labels), {"cycle": cycle, "block": block}
+    node = warned(_core.verb("interleave", nodes, members, users_line()))
     return datasets[0]._then(node, others=datasets[1:])
 
 

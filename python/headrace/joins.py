@@ -46,7 +46,8 @@ def zip(*datasets: Any) -> Dataset:  # noqa: A001
     if not leaves:
         raise ValueError("zip: expected at least one dataset")
     inputs: list[Dataset] = leaves
-    node = _core.zip([dataset._node for dataset in inputs], structure, 0, users_line())
+    nodes = [dataset._node for dataset in inputs]
+    node = _core.verb("zip", nodes, {"structure": structure}, users_line())
     return inputs[0]._then(node, others=inputs[1:])
 
 
@@ -67,7 +68,7 @@ def concatenate(datasets: Iterable[Dataset], *, align_labels: bool = False) -> D
         hr.concatenate([train, extra])
     """
     inputs = _datasets("concatenate", datasets)
-    node = warned(_core.concatenate(nodes_to_join(inputs, align_labels), users_line()))
+    node = warned(_core.verb("concatenate", nodes_to_join(inputs, align_labels), {}, users_line()))
     return inputs[0]._then(node, others=inputs[1:])
 
 
@@ -103,14 +104,12 @@ def mix(
         hr.mix([english, code], weights=[0.8, 0.2], stop="cycle")
     """
     inputs = _datasets("mix", datasets)
-    node = _core.mix(
-        nodes_to_join(inputs, align_labels),
-        _schedule(weights, len(inputs)),
-        whole_number("mix", "seed", seed),
-        text("mix", "stop", stop),
-        users_line(),
-    )
-    warned(node)
+    members = {
+        "schedule": [{"from": at, "weights": each} for at, each in _schedule(weights, len(inputs))],
+        "seed": whole_number("mix", "seed", seed),
+        "stop": text("mix", "stop", stop),
+    }
+    node = warned(_core.verb("mix", nodes_to_join(inputs, align_labels), members, users_line()))
     return inputs[0]._then(node, others=inputs[1:])
 
 
@@ -148,10 +147,8 @@ def choose(
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
         raise TypeError(f"choose: expected integers in one dimension, got {array.dtype} {array.shape}")
     numbers, bound = _numbers("choices", array)
-    node = _core.choose(
-        [*nodes_to_join(inputs, align_labels), numbers], text("choose", "stop", stop), users_line()
-    )
-    warned(node)
+    nodes, members = [*nodes_to_join(inputs, align_labels), numbers], {"stop": text("choose", "stop", stop)}
+    node = warned(_core.verb("choose", nodes, members, users_line()))
     return inputs[0]._then(node, bound, others=inputs[1:])
 
 

@@ -9,6 +9,7 @@
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/plan/verb_json.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/headrace.h"
 #include "python/src/arrays/tensors.h"
@@ -104,36 +105,23 @@ void serve(int socket, int memory, nb::object function, nb::object convert, cons
               describe);
 }
 
+std::vector<NodePtr> nodes_of(const std::vector<NodeHandle>& handles) {
+  std::vector<NodePtr> out;
+  for (const NodeHandle& handle : handles) out.push_back(handle.node);
+  return out;
+}
+
 NodeHandle node_of(Kind kind, std::vector<NodePtr> inputs, const std::string& at) {
   return {unwrap(make_node(std::move(kind), std::move(inputs), at))};
 }
 
-template <class E, size_t N>
-E choose(const char* const (&names)[N], const std::string& name, const std::string& what) {
-  std::string known;
-  for (size_t i = 0; i < N; ++i) {
-    if (name == names[i]) return static_cast<E>(i);
-    known += (i == 0 ? "'" : ", '") + std::string(names[i]) + "'";
-  }
-  check(invalid(what + " must be one of " + known + ", got '" + name + "'"));
-  return E{};
-}
-
-NodeHandle shard(const NodeHandle& in, int64_t rank, int64_t world, const std::string& even,
-                 std::optional<uint64_t> steps, const std::string& at) {
-  if (rank < 0 || world < 1 || world > 0xffffffff || rank >= world)
-    check(invalid("shard: expected 0 <= rank < world, got rank " + std::to_string(rank) + " of " +
-                  std::to_string(world)));
-  const Shard kind{static_cast<uint32_t>(rank), static_cast<uint32_t>(world),
-                   choose<Even>({"wrap", "drop", "pad"}, even, "shard: even"), steps};
-  return node_of(kind, {in.node}, at);
-}
-
-std::optional<Padding> padding_or_none(const NodeHandle& in, nb::handle shapes, nb::handle fill,
-                                       std::string_view verb) {
-  if (shapes.is_none() && fill.is_none()) return std::nullopt;
-  const Value dims = to_value(shapes), number = to_value(fill);
-  return unwrap(padding_from(&dims, &number, in.node->schema, verb));
+// A verb of a plan from its members, as a plan has them; `program` where it has one.
+NodeHandle verb(const std::string& name, const std::vector<NodeHandle>& inputs, const nb::dict& members,
+                const std::string& at, const Program* program) {
+  const Value given = to_value(members);
+  const std::vector<NodePtr> nodes = nodes_of(inputs);
+  check(check_members_of(name, given, "", program != nullptr));
+  return node_of(unwrap(kind_from_members(name, given, {.inputs = nodes, .program = program})), nodes, at);
 }
 
 NodeHandle scan(const NodeHandle& in, Program program, const nb::list& initial,
@@ -143,27 +131,21 @@ NodeHandle scan(const NodeHandle& in, Program program, const nb::list& initial,
   return node_of(Scan{std::move(program), tensors_of(initial), structure}, {in.node}, at);
 }
 
-NodeHandle group_by(const NodeHandle& in, const Program& program, bool by_length,
-                    std::vector<int64_t> boundaries, std::vector<uint64_t> sizes, uint64_t token_budget,
-                    bool pad_to_boundary, bool drop_last, bool ragged, nb::handle shapes, nb::handle fill,
-                    const std::string& at) {
-  GroupBy kind{program,         by_length, std::move(boundaries), std::move(sizes), token_budget,
-               pad_to_boundary, {}};
-  kind.batch.drop_last = drop_last, kind.batch.ragged = ragged;
-  kind.batch.padding = padding_or_none(in, shapes, fill, by_length ? "bucket_by_length" : "group_by_window");
-  return node_of(std::move(kind), {in.node}, at);
-}
-
-NodeHandle pack(const NodeHandle& in, const std::string& strategy, std::vector<int> fields,
-                std::vector<uint64_t> lengths, const nb::list& fill, uint64_t bins, uint64_t most,
-                bool drop_last, const std::string& at) {
-  Pack kind;
-  kind.strategy =
-      choose<PackStrategy>({"first_fit", "best_fit", "concat_and_split"}, strategy, "pack: strategy");
-  kind.fields = std::move(fields), kind.lengths = std::move(lengths);
-  for (nb::handle number : fill) kind.fill.push_back(to_value(number));
-  kind.bins = bins, kind.most = most, kind.drop_last = drop_last;
-  return node_of(std::move(kind), {in.node}, at);
+nb::list verb_list() {
+  nb::list out;
+  for (const VerbInfo& verb : verb_table()) {
+    nb::list members;
+    for (const MemberInfo& member : verb.members) {
+      nb::dict item;
+      item["name"] = std::string(member.name), item["type"] = member.type;
+      item["doc"] = std::string(member.doc), item["required"] = member.required;
+      members.append(item);
+    }
+    nb::dict item;
+    item["name"] = std::string(verb.name), item["doc"] = std::string(verb.doc), item["members"] = members;
+    out.append(item);
+  }
+  return out;
 }
 
 // The same data in storage order: for looking at one sample without the cost of order, epochs and ranks.
@@ -193,12 +175,6 @@ bool varies_by_epoch(const Node& node) {
     return one.as<Shuffle>() || one.as<Draw>() ||
            (program && std::ranges::any_of(program->steps, call_varies));
   });
-}
-
-std::vector<NodePtr> nodes_of(const std::vector<NodeHandle>& handles) {
-  std::vector<NodePtr> out;
-  for (const NodeHandle& handle : handles) out.push_back(handle.node);
-  return out;
 }
 
 std::vector<NodeHandle> aligned(const std::vector<NodeHandle>& inputs, const std::string& at) {
@@ -292,113 +268,17 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "read", [](const SourceHandle& s, const std::string& at) { return node_of(Read{s.source}, {}, at); },
       nb::arg("source"), at);
-  m.def(
-      "map",
-      [](const NodeHandle& n, const Program& p, const std::string& at) {
-        return node_of(Map{p}, {n.node}, at);
-      },
-      in, nb::arg("program"), at);
-  m.def(
-      "filter",
-      [](const NodeHandle& n, const Program& p, const std::string& at) {
-        return node_of(Filter{p}, {n.node}, at);
-      },
-      in, nb::arg("program"), at);
-  m.def(
-      "unbatch", [](const NodeHandle& n, const std::string& at) { return node_of(Unbatch{}, {n.node}, at); },
-      in, at);
-  m.def(
-      "shuffle",
-      [](const NodeHandle& n, uint64_t seed, uint64_t window, uint64_t blocks, const std::string& at) {
-        return node_of(Shuffle{seed, window, blocks}, {n.node}, at);
-      },
-      in, nb::arg("seed"), nb::arg("window"), nb::arg("blocks"), at);
-  m.def("shard", &shard, in, nb::arg("rank"), nb::arg("world"), nb::arg("even"), nb::arg("steps").none(), at);
-  m.def(
-      "repeat",
-      [](const NodeHandle& n, uint64_t times, const std::string& at) {
-        return node_of(Repeat{times}, {n.node}, at);
-      },
-      in, nb::arg("times"), at);
-  m.def(
-      "take",
-      [](const NodeHandle& n, uint64_t count, const std::string& at) {
-        return node_of(Take{count}, {n.node}, at);
-      },
-      in, nb::arg("count"), at);
-  m.def(
-      "skip",
-      [](const NodeHandle& n, uint64_t count, const std::string& at) {
-        return node_of(Skip{count}, {n.node}, at);
-      },
-      in, nb::arg("count"), at);
-  m.def(
-      "cache",
-      [](const NodeHandle& n, std::string path, uint64_t max_memory, std::string version,
-         const std::string& at) {
-        return node_of(Cache{std::move(path), max_memory, std::move(version)}, {n.node}, at);
-      },
-      in, nb::arg("path"), nb::arg("max_memory"), nb::arg("version"), at);
-  m.def(
-      "concatenate",
-      [](const std::vector<NodeHandle>& inputs, const std::string& at) {
-        return node_of(Concatenate{}, nodes_of(inputs), at);
-      },
-      nb::arg("inputs"), at);
+  m.def("verb", &verb, nb::arg("name"), nb::arg("inputs"), nb::arg("members"), at,
+        nb::arg("program").none() = nb::none(),
+        "A verb over its inputs, with the members that a plan has (docs/plans.md).");
+  m.def("verb_table", &verb_list, "The verbs of plans and their members, as described in the C++ sources.");
   m.def("align_labels", &aligned, nb::arg("inputs"), at, "The datasets with one list of classes.");
-  m.def(
-      "batch",
-      [](const NodeHandle& n, uint64_t size, bool drop_last, bool ragged, const std::string& at) {
-        return node_of(Batch{size, drop_last, ragged}, {n.node}, at);
-      },
-      in, nb::arg("size"), nb::arg("drop_last"), nb::arg("ragged"), at);
-  m.def(
-      "padded_batch",
-      [](const NodeHandle& n, uint64_t size, bool drop_last, nb::handle shapes, nb::handle fill,
-         const std::string& at) {
-        const Value dims = to_value(shapes), number = to_value(fill);
-        auto padding = unwrap(padding_from(&dims, &number, n.node->schema, "padded_batch"));
-        return node_of(Batch{size, drop_last, false, std::move(padding)}, {n.node}, at);
-      },
-      in, nb::arg("size"), nb::arg("drop_last"), nb::arg("shapes").none(), nb::arg("fill"), at);
-  m.def(
-      "take_while",
-      [](const NodeHandle& n, const Program& p, const std::string& at) {
-        return node_of(TakeWhile{p}, {n.node}, at);
-      },
-      in, nb::arg("program"), at);
-  m.def(
-      "unique",
-      [](const NodeHandle& n, const Program& p, const std::string& at) {
-        return node_of(Unique{p}, {n.node}, at);
-      },
-      in, nb::arg("program"), at);
   m.def("scan", &scan, in, nb::arg("program"), nb::arg("initial"), nb::arg("names"), nb::arg("structure"), at,
         "`names` and `structure` describe the new elements.");
-  m.def("group_by", &group_by, in, nb::arg("program"), nb::arg("by_length"), nb::arg("boundaries"),
-        nb::arg("sizes"), nb::arg("token_budget"), nb::arg("pad_to_boundary"), nb::arg("drop_last"),
-        nb::arg("ragged"), nb::arg("shapes").none(), nb::arg("fill").none(), at,
-        "bucket_by_length and group_by_window; no padding without shapes and fill.");
-  m.def("pack", &pack, in, nb::arg("strategy"), nb::arg("fields"), nb::arg("lengths"), nb::arg("fill"),
-        nb::arg("bins"), nb::arg("most"), nb::arg("drop_last"), at);
-  m.def(
-      "interleave",
-      [](const std::vector<NodeHandle>& inputs, uint64_t cycle, uint64_t block, const std::string& at) {
-        return node_of(Interleave{cycle, block}, nodes_of(inputs), at);
-      },
-      nb::arg("inputs"), nb::arg("cycle"), nb::arg("block"), at);
   m.def(
       "from_generator",
       [](const GeneratorHandle& g, const std::string& at) { return node_of(Generate{g.generator}, {}, at); },
       nb::arg("generator"), at);
-  m.def(
-      "on_error",
-      [](const NodeHandle& n, const std::string& policy, const std::string& at) {
-        return node_of(
-            OnError{choose<OnErrorPolicy>({"raise", "skip", "replace"}, policy, "on_error: policy")},
-            {n.node}, at);
-      },
-      in, nb::arg("policy"), at);
   m.def(
       "with_engine_field",
       [](const NodeHandle& n, const std::string& field, const std::string& name, const std::string& at) {

@@ -12,7 +12,6 @@ NB_MODULE(_core, m) {
   headrace::python::bind_ops(m);
   headrace::python::bind_graph(m);
   headrace::python::bind_c_functions(m);
-  headrace::python::bind_joins(m);
   headrace::python::bind_run(m);
   headrace::python::bind_write(m);
 }

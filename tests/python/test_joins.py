@@ -159,7 +159,7 @@ def test_what_mix_and_choose_refuse():
         (lambda: hr.mix([a, b], weights=[0, 0]), ValueError, "above 0"),
         (lambda: hr.mix([a, b], weights="ab"), TypeError, "list of numbers"),
         (lambda: hr.mix([a, b], weights=[(5, [1, 1])]), ValueError, "begin at position 0"),
-        (lambda: hr.mix([a, b], stop="never"), ValueError, "'first_exhausted', 'all_exhausted', 'cycle'"),
+        (lambda: hr.mix([a, b], stop="never"), ValueError, '"first_exhausted", "all_exhausted" or "cycle"'),
         (lambda: hr.mix([a, a.take(0)], stop="cycle"), ValueError, "dataset 1 is empty"),
         (lambda: hr.mix([a, b.shard(0, 2)]), ValueError, "put it after mix"),
         (lambda: hr.mix([a, b.batch(2)]), ValueError, "field 'value' is int64"),

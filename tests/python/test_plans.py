@@ -199,8 +199,8 @@ READ = {"verb": "read", "source": {"format": "range", "start": 0, "stop": 4, "st
         ({"verb": "batch", "size": 2, "drop_lst": True, "input": READ},
          "plan: batch has no member 'drop_lst'; its members are: size, drop_last, ragged, padding"),
         ({"verb": "batch", "input": READ}, "plan: batch: 'size' is missing"),
-        ({"verb": "batch", "size": "2", "input": READ}, "plan: batch: expected an integer 'size', got \"2\""),
-        ({"verb": "take", "count": -1, "input": READ}, "plan: take: 'count' must be a number of at least 0, got -1"),
+        ({"verb": "batch", "size": "2", "input": READ}, "plan: batch: size must be a whole number of at least 0, got \"2\""),
+        ({"verb": "take", "count": -1, "input": READ}, "plan: take: count must be a whole number of at least 0, got -1"),
         ({"verb": "unbatch", "size": 1, "input": READ}, "plan: unbatch has no member 'size'"),
         ({"verb": "map", "program": {"inputs": [0], "steps": [{"op": "cast", "in": [0], "parameters": {}}], "outputs": [1],
                                      "names": ["value"], "structure": "0"}, "input": READ},
@@ -255,3 +255,52 @@ def test_importing_takes_numpy_and_nothing_large():
     code = "import sys, headrace; print([m for m in ('torch', 'PIL', 'pandas', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+WRONG = {
+    "a whole number of at least 0": ["a", -1, 1.5, True, [1]],
+    "a whole number from 0 to 2^32 - 1": ["a", -1, 1.5, 2**32],
+    "a whole number": ["a", 1.5, True],
+    "true or false": ["a", 1, "true"],
+    "a string": [1, ["a"]],
+}
+RIGHT = {"a string": "", "true or false": False, "a program": {"inputs": [0], "steps": [], "outputs": [0], "names": ["value"], "structure": "0"},
+         "a source": READ["source"]}  # fmt: skip
+
+
+def right_value(kind):
+    """A value of this type of member."""
+    if kind.startswith('"'):
+        return kind.split('"')[1]
+    return [] if kind.startswith("a list") else RIGHT.get(kind, 1)
+
+
+def wrong_values():
+    """A value that does not fit, for each member of each verb whose values are numbers, flags, strings or words."""
+    return [
+        pytest.param(verb, member["name"], value, id=f"{verb['name']}-{member['name']}-{value!r}")
+        for verb in hr._core.verb_table()
+        for member in verb["members"]
+        for value in (
+            ["none of them", 1] if member["type"].startswith('"') else WRONG.get(member["type"], [])
+        )
+    ]
+
+
+@pytest.mark.parametrize(("verb", "name", "value"), wrong_values())
+def test_a_value_that_does_not_fit_is_refused_by_verb_and_member(tmp_path, verb, name, value):
+    plan = {"verb": verb["name"], "inputs": [READ]}
+    plan |= {m["name"]: right_value(m["type"]) for m in verb["members"] if m["required"]}
+    plan[name] = value
+    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 1, "plan": plan}))
+    assert refusal(lambda: hr.load_plan(tmp_path / "plan.json")).startswith(
+        f"plan: {verb['name']}: {name} must be "
+    )
+
+
+def test_every_verb_of_a_plan_is_described():
+    table = hr._core.verb_table()
+    assert len(table) == 28
+    for verb in table:
+        assert verb["doc"].endswith(".")
+        assert all(member["doc"].endswith(".") and member["type"] for member in verb["members"])

@@ -145,7 +145,7 @@ TEST(HostilePlan, NumbersThatDoNotFitAreRefused) {
   Value plan = plan_to_value(*sharded.node());
   plan.set("rank", (int64_t{1} << 32) + 1);
   EXPECT_EQ(refusal_of_plan(plan.dump()),
-            "plan: shard: rank and world must be 32-bit numbers, got rank 4294967297 of 3");
+            "plan: shard: rank must be a whole number from 0 to 2^32 - 1, got 4294967297");
 
   const Dataset mapped =
       range(10).map([](const Fields& s) { return Outputs{{"x", s["value"].apply("add", {{"value", 1}})}}; });

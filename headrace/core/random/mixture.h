@@ -20,7 +20,6 @@ namespace headrace {
 // When a mixture ends: with the first source that is exhausted, with the last one while those before are left
 // out, or when all were exhausted, while sources that ended earlier repeat.
 enum class MixStop : uint8_t { first_exhausted, all_exhausted, cycle };
-inline constexpr std::string_view kStops[] = {"first_exhausted", "all_exhausted", "cycle"};
 
 struct MixWeights {
   uint64_t from = 0;  // position of the mixture

@@ -162,7 +162,7 @@ NodePtr cut_below(const Node& node) {
   }
   // The validity of a sample is known within a level, not after it.
   if (std::ranges::find(program.input_fields, kValidField) != program.input_fields.end()) return nullptr;
-  Program predicate = node.as<Filter>()->predicate;
+  Program predicate = node.as<Filter>()->program;
   std::vector<int> wanted;
   for (const int field : predicate.input_fields)
     if (field >= 0) wanted.push_back(program.outputs[static_cast<size_t>(field)]);

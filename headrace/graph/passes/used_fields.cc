@@ -86,7 +86,7 @@ struct Narrowing {
     return out.ok() ? Narrowed{*std::move(out), made_fields} : whole();
   }
   Narrowed operator()(Filter filter) const {
-    const Narrowed below = looks(filter.predicate);
+    const Narrowed below = looks(filter.program);
     return made(std::move(filter), {below.node}, below.fields);
   }
   Narrowed operator()(TakeWhile take) const {
@@ -120,10 +120,10 @@ struct Narrowing {
     return made(window, {below.node}, below.fields);
   }
   Narrowed operator()(Pack pack) const {
-    Fields packed = pack.fields;
+    Fields packed = pack.packed;
     std::ranges::sort(packed);
     const Narrowed below = narrow(node->input(), packed);
-    for (int& field : pack.fields) field = place_in(below.fields, field);
+    for (int& field : pack.packed) field = place_in(below.fields, field);
     return made(std::move(pack), {below.node}, all_of(*node));
   }
   Narrowed operator()(const Unbatch&) const { return over(narrow(node->input(), all_of(*node->input()))); }

@@ -8,10 +8,9 @@
 
 namespace headrace {
 
+// Whether `value` is an object with all of `required` and, besides them, only some of `optional`. Messages
+// begin with `what`.
 Status check_members(const Value& value, std::string_view what, std::span<const std::string_view> required,
                      std::span<const std::string_view> optional);
-
-// Checks the members of a node; an unknown verb is an error, too.
-Status check_verb_members(const std::string& verb, const Value& node);
 
 }  // namespace headrace

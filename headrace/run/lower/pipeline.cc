@@ -188,7 +188,7 @@ class Lowering {
     return child;
   }
   Made lower(const Node& node, const Filter& filter) {
-    return inexact_link(node, FilterLink{filter.predicate});
+    return inexact_link(node, FilterLink{filter.program});
   }
   Made lower(const Node& node, const Unbatch&) {
     return inexact_link(node, UnbatchLink{node.input()->schema});
@@ -366,12 +366,6 @@ Pipeline::Elastic elastic_form(const Node& root) {
   out.form = Form::batches, out.total = *n->input()->total;
   out.batch = batch->size, out.drop_last = batch->drop_last;
   return out;
-}
-
-bool drops_or_adds(const Node& node) {
-  const auto* on_error = node.as<OnError>();
-  return node.as<Filter>() || node.as<Unbatch>() || node.as<TakeWhile>() || node.as<Unique>() ||
-         node.as<GroupBy>() || node.as<Pack>() || (on_error && on_error->policy == OnErrorPolicy::skip);
 }
 
 // The verbs between the root and the shard determine which ranks a cursor fits.

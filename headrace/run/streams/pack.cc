@@ -27,7 +27,7 @@ Pull pull_sequence(Stream& child, const Pack& pack, Pulled& out, Status& failure
     return Pull::error;
   }
   std::vector<Tensor> fields;
-  for (const int field : pack.fields) {
+  for (const int field : pack.packed) {
     Tensor& sequence = out.sample.fields[static_cast<size_t>(field)];
     if (sequence.is_ragged()) {
       failure = invalid("pack: expected sequences of numbers, got ragged rows; unbatch them first");
@@ -140,7 +140,7 @@ class BinsStream final : public OneChild {
     if (!best && bins_.size() == pack_.bins) return false;
     if (!best) {
       if (bins_.empty()) bins_began_ = next_.before;
-      best = &bins_.emplace_back(Bin{{}, std::vector<uint64_t>(pack_.fields.size())});
+      best = &bins_.emplace_back(Bin{{}, std::vector<uint64_t>(pack_.packed.size())});
     }
     for (size_t f = 0; f < best->used.size(); ++f) best->used[f] += length(next_.sample, f);
     best->samples.push_back(std::move(next_.sample));

@@ -33,7 +33,6 @@ void bind_formats(nb::module_& m);
 void bind_ops(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_c_functions(nb::module_& m);
-void bind_joins(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_write(nb::module_& m);
 

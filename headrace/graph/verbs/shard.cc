@@ -1,0 +1,33 @@
+#include "headrace/graph/verbs/shard.h"
+
+#include <algorithm>
+
+#include "headrace/graph/node.h"
+#include "headrace/graph/verbs/inference.h"
+
+namespace headrace {
+
+uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base) {
+  if (total == kInfinite) return kInfinite;
+  const uint64_t rest = total - std::min(total, base);
+  return shard.even == Even::drop ? rest / shard.world : (rest + shard.world - 1) / shard.world;
+}
+
+Status Shard::infer(Node& node) const {
+  inherit(node);
+  if (world < 1 || rank >= world)
+    return invalid("shard: expected 0 <= rank < world, got rank " + std::to_string(rank) + " of " +
+                   std::to_string(world));
+  if (node.sharded) return invalid("shard: the dataset is already sharded");
+  node.shard = *this;
+  node.sharded = true;
+  return {};
+}
+
+std::string Shard::details() const {
+  return "rank " + std::to_string(rank) + " of " + std::to_string(world) +
+         ", even=" + std::string(EnumNames<Even>::names[static_cast<size_t>(even)]) +
+         (steps ? ", steps=" + std::to_string(*steps) : "");
+}
+
+}  // namespace headrace

@@ -1,0 +1,36 @@
+// shard: the part of one rank.
+#pragma once
+#include <optional>
+
+#include "headrace/graph/verb_options.h"
+#include "headrace/graph/verbs/verb.h"
+
+namespace headrace {
+
+template <> struct EnumNames<Even> {
+  static constexpr std::array<std::string_view, 3> names{"wrap", "drop", "pad"};
+};
+
+struct Shard {
+  static constexpr std::string_view verb = "shard",
+                                    doc = "The part of one rank, with as many elements on every rank.";
+  static constexpr VerbFacts facts{.moves_indices = true};
+  uint32_t rank = 0, world = 1;
+  Even even = Even::wrap;
+  std::optional<uint64_t> steps;
+  static constexpr std::tuple fields{
+      Member{"rank", &Shard::rank, "This rank, from 0."}, Member{"world", &Shard::world, "Number of ranks."},
+      Member{"even", &Shard::even,
+             "How ranks get as many elements: by repeating some, leaving some out, or by padding that is "
+             "marked."},
+      Member{"steps", &Shard::steps, "Elements of an epoch where the length is not known.",
+             Presence::if_changed}};
+
+  Status infer(Node& node) const;
+  std::string details() const;
+};
+
+// Elements of one rank of a shard over `total` elements, of which the first `base` are consumed.
+uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base = 0);
+
+}  // namespace headrace
