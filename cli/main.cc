@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -13,6 +14,7 @@
 #include "cli/output/as_typed.h"
 #include "cli/output/say.h"
 #include "headrace/core/text/closest.h"
+#include "headrace/core/text/said_by.h"
 #include "headrace/core/value.h"
 
 namespace headrace::cli {
@@ -148,10 +150,12 @@ void refuse(const std::string& text) { throw CLI::ValidationError(text); }
 }  // namespace headrace::cli
 
 int main(int argc, char** argv) {
+  // A file that may not grow (`ulimit -f`) is an error with a message, and not the end of the process.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
     return headrace::cli::run_program(argc, argv);
   } catch (const std::exception& error) {  // out of memory; Headrace's own code does not throw
-    headrace::cli::say(stderr, "headrace: {}\n", error.what());
+    headrace::cli::say(stderr, "headrace: {}\n", headrace::said_by(error).text());
     return headrace::cli::kProblem;
   }
 }

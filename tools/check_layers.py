@@ -88,7 +88,7 @@ LARGE_CLASSES: dict[str, tuple[int, int]] = {
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Standard C++ headers have neither a folder nor a suffix in their names; the system's C headers are listed.
 STANDARD = re.compile(r"[a-z_0-9]+")
-SYSTEM = re.compile(r"(sys/\w+|fcntl|unistd|pthread|sched|stdint)\.h")
+SYSTEM = re.compile(r"(cxxabi|sys/\w+|fcntl|unistd|pthread|sched|stdint)\.h")
 
 
 @dataclass(frozen=True)

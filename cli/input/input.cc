@@ -17,6 +17,7 @@
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/graph/node.h"
+#include "headrace/io/retrying_store.h"
 
 namespace headrace::cli {
 namespace {
@@ -167,6 +168,9 @@ void add_settings(CLI::App& command, LoaderOptions& options) {
           "locked: keep the initial values of settings that are not given")
       ->option_text("auto|locked")
       ->check(CLI::IsMember({"auto", "locked"}));
+  command.add_option("--retries", options.retries, "How often a read is tried again that failed for now")
+      ->option_text("N = " + std::to_string(options.retries))
+      ->check(CLI::Range(size_t{0}, Retries::kMost));
   add_memory_budget(command, options);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "headrace/core/text/text.h"
+#include "headrace/io/bounded_file.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
@@ -19,7 +20,7 @@ namespace {
 // Closes the descriptor.
 class Descriptor {
  public:
-  Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {}
+  Descriptor(const std::string& path, int flags) : value_(open_with_room(path.c_str(), flags | O_CLOEXEC)) {}
   ~Descriptor() {
     if (value_ >= 0) ::close(value_);
   }
@@ -171,7 +172,7 @@ Status exchange_by_hand(const std::string& from, const std::string& to, const st
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
   HEADRACE_TRY(check_path(path));
   while (true) {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int descriptor = open_with_room(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return system_error("cannot create", path);
     std::unique_ptr<FileLock> lock(new FileLock(descriptor));
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

@@ -339,6 +339,14 @@ def make_c_function(slot: str, name: str, version: str, address: int, calls: str
     An operator from the address of a C function of numbers (calls="elements") or of arrays; it keeps owner alive.
     """
 
+def begin_exit() -> None:
+    """
+    Called when the interpreter is about to end, by the thread that ends it.
+    """
+
+def give_way_to_exit() -> None:
+    """Wait for the end of the process, if it is another thread that ends it."""
+
 def wait_for_last_loaders() -> None:
     """
     Wait for loaders whose last reference was released by a function of their own pipeline.

@@ -14,6 +14,7 @@
 #include "headrace/io/store.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
@@ -34,7 +35,7 @@ SourceHandle open(const std::variant<std::string, std::vector<std::string>>& pat
   };
   Result<SourcePtr> source = internal_error("");
   {
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     const auto read = [&](const auto& given) {
       return open_source(*file_store(), given, format, wanted, indexing);
     };
@@ -147,7 +148,7 @@ void bind_formats(nb::module_& m) {
       [](const std::string& path, const std::string& format, bool skip_unreadable) {
         Result<std::vector<std::string>> names = internal_error("");
         {
-          nb::gil_scoped_release nogil;
+          const NoGil nogil;
           SkippingStore skipping(*file_store());
           names = list_splits(skip_unreadable ? static_cast<Store&>(skipping) : *file_store(), path, format);
         }

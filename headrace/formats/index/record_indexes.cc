@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
@@ -84,6 +85,9 @@ std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp)
   auto damaged = unpack_damaged(sidecar->find("damaged").value_or(std::span<const std::byte>()));
   if (!unpacked || !damaged) return std::nullopt;
   FileIndex out{*std::move(unpacked), {}, *std::move(damaged)};
+  // Offsets are those of the unpacked bytes, whose number is not known here.
+  if (!is_in_order(out, ~uint64_t{0})) return std::nullopt;
+  if (!out.damaged.empty() && out.damaged.back().after > out.records.size()) return std::nullopt;
   out.extra.assign(reinterpret_cast<const char*>(extra->data()), extra->size());
   return out;
 }
@@ -192,7 +196,7 @@ class Indexing {
       if (!refused_[i].ok()) out.refused.push_back({i, std::string(refused_[i].text())});
     if (out.refused.size() > kMostRefusedFiles || out.refused.size() == refused_.size())
       return refusal(records_, out.refused[0]);
-    out.of_files = std::move(indexes_);
+    out.of_files = std::move(indexes_), out.recalled = recalled_;
     return out;
   }
 
@@ -201,16 +205,24 @@ class Indexing {
   template <class Work> Status watched(size_t workers, const Work& work) {
     std::mutex mutex;
     std::condition_variable ended;
-    size_t running = workers;  // guarded by mutex
+    size_t running = 0;  // guarded by mutex
+    const auto run = [&] {
+      work();
+      const std::lock_guard guard(mutex);
+      --running;
+      ended.notify_one();
+    };
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < workers; ++i)
-      threads.emplace_back([&] {
-        work();
-        const std::lock_guard guard(mutex);
-        --running;
-        ended.notify_one();
-      });
     std::unique_lock guard(mutex);
+    try {
+      for (; running < workers; ++running) threads.emplace_back(run);
+    } catch (const std::system_error&) {  // the system has no more threads: those there are do the work
+    }
+    if (running == 0) {
+      guard.unlock();
+      work();
+      guard.lock();
+    }
     while (!ended.wait_for(guard, kWatchEvery, [&] { return running == 0; })) {
       if (!options_.watch || stop_.raised()) continue;
       guard.unlock();  // the watch is foreign code
@@ -266,12 +278,13 @@ class Indexing {
   }
 
   Status take(size_t i, const Places& places, const FileStamp& stamp) {
+    if (options_.anew) return {};
     auto index = load(places.beside, stamp);
     const bool lies_beside = index.has_value();
     if (!index) index = load(places.cache, stamp);
     if (!index) return {};
     indexes_[i] = *std::move(index);
-    done_[i] = true;
+    done_[i] = true, recalled_ = true;
     if (options_.beside && !lies_beside) HEADRACE_TRY(keep(places.beside, stamp, indexes_[i]));
     tell_kept(options_.beside || lies_beside ? places.beside : places.cache);
     return {};
@@ -327,6 +340,7 @@ class Indexing {
   StopFlag stop_;
   std::atomic<uint64_t> bytes_done_{0};
   std::atomic<size_t> num_refused_{0};
+  std::atomic<bool> recalled_{false};
   // One per file, each written by the thread that handles the file.
   std::vector<FileIndex> indexes_;
   std::vector<char> done_;

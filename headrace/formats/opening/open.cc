@@ -14,6 +14,7 @@
 #include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/wrapped_source.h"
 #include "headrace/io/look_up.h"
+#include "headrace/io/retrying_store.h"
 
 namespace headrace {
 namespace {
@@ -90,7 +91,15 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   }
   if (!opening.records) return drive(*opening.steps, opening.files, store);
   HEADRACE_ASSIGN(RecordIndexes indexes, record_indexes(*opening.records, store, indexing));
-  if (indexes.refused.empty()) return opening.records->finish(std::move(indexes.of_files));
+  if (indexes.refused.empty()) {
+    auto source = opening.records->finish(std::move(indexes.of_files));
+    if (source.ok() || !indexes.recalled) return source;
+    // A stored index that does not fit its file is as good as none.
+    IndexingOptions anew = indexing;
+    anew.anew = true;
+    HEADRACE_ASSIGN(indexes, record_indexes(*opening.records, store, anew));
+    if (indexes.refused.empty()) return opening.records->finish(std::move(indexes.of_files));
+  }
   if (indexing.wants_all) return refusal(*opening.records, indexes.refused[0]);
   return open_the_others(info, std::move(request), *opening.records, std::move(indexes));
 }
@@ -186,13 +195,13 @@ std::string no_format(std::string_view wrong) {
 
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
-  return open_wanted(store, {{{path}, false}, format, options}, indexing);
+  return open_wanted(*with_usual_retries(store), {{{path}, false}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
   if (paths.empty()) return invalid("read: expected at least one path, got an empty list");
-  return open_wanted(store, {{paths, true}, format, options}, indexing);
+  return open_wanted(*with_usual_retries(store), {{paths, true}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_described(Store& store, const Value& description, const IndexingOptions& indexing) {
@@ -213,10 +222,10 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
       paths.push_back(*one.text());
     }
     if (paths.empty()) return invalid("plan: 'path' must be a list of at least one path");
-    return open_wanted(store, {{paths, true}, format, options, false, true}, indexing);
+    return open_wanted(*with_usual_retries(store), {{paths, true}, format, options, false, true}, indexing);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
-  return open_wanted(store, {{{path}, false}, format, options, false, true}, indexing);
+  return open_wanted(*with_usual_retries(store), {{{path}, false}, format, options, false, true}, indexing);
 }
 
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

@@ -124,6 +124,16 @@ const FormatInfo* format_of_ending(const std::string& path) {
   return find_format(ending.substr(1));
 }
 
+// What files with this extension often are, which only the user can say.
+std::string meaning_of_text(const Probe& probe) {
+  std::string_view name = probe.files.empty() ? probe.path : probe.files[0].path;
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  return name.ends_with(".txt") && !probe.listing ? "; format=\"text\", or read_text(), reads its lines, and "
+                                                    "format=\"file_list\" the images that it lists"
+                                                  : "";
+}
+
 // If no samples were written, a file may be empty or contain only zeros, so that only its ending tells the
 // format.
 const FormatInfo* known_by_ending(const Probe& probe) {
@@ -139,7 +149,7 @@ Status not_recognised(const Probe& probe) {
   const std::string hint = likely
                                ? "; its extension is that of " + std::string(likely->name) + ": format=\"" +
                                      std::string(likely->name) + "\" reports what is wrong with it"
-                               : "";
+                               : meaning_of_text(probe);
   return invalid("read: expected data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
                  hint + "; set format= to one of " + known_formats());
 }

@@ -10,6 +10,9 @@
 namespace headrace {
 namespace {
 
+// As of everything that is read in one piece.
+constexpr uint64_t kMostInflated = uint64_t{2} << 30;
+
 struct Places {
   std::vector<SourceFile> files;
   std::vector<FileIndex> indexes;
@@ -178,6 +181,10 @@ class OpenRun final : public Opening<BlockPtr> {
     if (bytes.empty())
       return Step<BlockPtr>(std::vector<Extent>{{file_, first, all.packed_end(end) - first}});
     const size_t size = end - point.unpacked;
+    if (size > kMostInflated)
+      return Status(Code::exhausted,
+                    "expected compressed data with at most " + std::to_string(kMostInflated) +
+                        " bytes between two places where reading can begin, got " + std::to_string(size));
     const MutableBufferPtr out = HeapBuffer::make(size);
     HEADRACE_TRY(inflate_from(point, bytes[0]->bytes(), {out->mutable_data(), size}));
     return Step<BlockPtr>(std::make_shared<Run>(out, point.unpacked, size, std::move(records_), run_));

@@ -190,8 +190,10 @@ Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
   for (size_t f = 0; f < schema.size(); ++f)
     if (has_slots(leaf.batch, schema, f)) bytes += schema.specs[f].size_bytes() * ticket.num_rows;
   if (bytes <= pool.budget()) return {};
-  return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows))
-      .after("; use a smaller batch or a larger memory_budget")
+  return Status(Code::exhausted, "batch of " + std::to_string(ticket.num_rows) + ": needs " +
+                                     std::to_string(bytes) + " bytes, but the memory budget is " +
+                                     std::to_string(pool.budget()) +
+                                     "; use a smaller batch or a larger memory_budget")
       .after(leaf.made_at);
 }
 

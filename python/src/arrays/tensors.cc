@@ -12,6 +12,7 @@
 #include "python/src/arrays/bytes_column.h"
 #include "python/src/arrays/ragged_column.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 
@@ -188,8 +189,8 @@ bool is_text_object(nb::handle leaf) {
 
 SharedObject share(nb::object object) {
   return SharedObject(new nb::object(std::move(object)), [](nb::object* held) {
-    nb::gil_scoped_acquire gil;
-    delete held;
+    const Gil gil;
+    in_python([&] { delete held; });
   });
 }
 

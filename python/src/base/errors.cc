@@ -1,8 +1,12 @@
 #include "python/src/base/errors.h"
 
 #include <cerrno>
+#include <exception>
 #include <map>
+#include <new>
+#include <system_error>
 
+#include "headrace/core/text/said_by.h"
 #include "headrace/core/text/text.h"
 #include "python/src/base/text.h"
 
@@ -75,6 +79,15 @@ bool is_error(nb::handle exception) {
   return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0;
 }
 
+// For an exception of C++ that leaves the module.
+void set_error(const Status& status) {
+  try {
+    raise(status);
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+}
+
 }  // namespace
 
 std::string shown_text(std::string_view text) {
@@ -102,6 +115,18 @@ void raise(const Status& status) {
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
+}
+
+void register_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::bad_alloc& e) {
+      set_error(said_by(e));
+    } catch (const std::system_error& e) {
+      set_error(said_by(e));
+    }
+  });
 }
 
 Status foreign(nb::python_error& error, std::string_view function) {
