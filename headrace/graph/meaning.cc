@@ -35,7 +35,11 @@ Meanings meanings_of_read(const Source& source) {
       out[i].type = *type->text();
   }
   for (ClassList& list : class_lists(metadata, schema))
-    if (list.field >= 0) out[static_cast<size_t>(list.field)].classes = std::move(list.names);
+    if (list.field >= 0)
+      out[static_cast<size_t>(list.field)].classes = std::move(list.names);
+    else if (list.key == "classes")
+      for (size_t i = 0; i < out.size(); ++i)
+        if (is_text(schema.specs[i].dtype)) out[i].inside = list.names;
   if (const int field = label_field(schema); field >= 0)
     out[static_cast<size_t>(field)].ids = category_ids(metadata);
   return out;
@@ -57,18 +61,59 @@ bool has_classes_of_its_own(const Program& program) {
                              [](const Call& call) { return classes_of_call(call).has_value(); });
 }
 
-Meanings meanings_of_map(const Program& program, const Meanings& in) {
-  Meanings out(program.outputs.size());
-  for (size_t i = 0; i < out.size(); ++i) {
-    const int value = program.outputs[i];
-    if (static_cast<size_t>(value) < program.input_fields.size()) {
-      const int field = program.input_fields[static_cast<size_t>(value)];
-      if (field >= 0) out[i] = in[static_cast<size_t>(field)];
-      continue;
-    }
-    const auto step = std::ranges::find(program.steps, value, &Call::first_output);
-    if (step != program.steps.end()) out[i].classes = classes_of_call(*step);
+// Whether an operator's numbers are those of its first input: others of them, or at other places.
+bool keeps_numbers(const Call& call, const Program& program) {
+  const std::string_view name = call.op->name();
+  const DType to = program.specs[static_cast<size_t>(call.first_output)].dtype;
+  if (name == "cast") return to != DType::boolean;
+  return name == "reshape" || call.op->placing() == Placing::moves;
+}
+
+bool parses(const Call& call) {
+  const std::string_view name = call.op->name();
+  return name.starts_with("parse_") || name == "decode_raw" || name == "example_feature";
+}
+
+// A number or a list of them, as labels are, and no pixels.
+bool may_be_labels(const TensorSpec& spec) {
+  return !is_text(spec.dtype) && !is_float(spec.dtype) && spec.dtype != DType::boolean &&
+         spec.shape.rank() <= 1;
+}
+
+// What is known of an output that is computed from values with these meanings.
+LeafMeaning computed(const Call& call, const TensorSpec& spec, const Meanings& values) {
+  LeafMeaning out;
+  if (call.op->name() == "length") return out;  // of the shape alone
+  for (const int input : call.inputs) {
+    const LeafMeaning& in = values[static_cast<size_t>(input)];
+    const auto& classes = in.classes ? in.classes : in.of_classes;
+    if (classes && !out.of_classes) out.of_classes = classes, out.made_by = call.op->name();
+    if (parses(call) && in.inside && may_be_labels(spec) && !out.of_classes)
+      out.of_classes = in.inside, out.made_by = call.op->name();
   }
+  return out;
+}
+
+// What users' own functions compute is theirs to know.
+Meanings meanings_of_map(const Program& program, const Meanings& in) {
+  Meanings values(program.specs.size());
+  for (size_t i = 0; i < program.input_fields.size(); ++i)
+    if (const int field = program.input_fields[i]; field >= 0) values[i] = in[static_cast<size_t>(field)];
+  for (const Call& call : program.steps) {
+    if (may_wait(call)) continue;
+    for (int k = 0; k < call.outputs; ++k) {
+      const auto at = static_cast<size_t>(call.first_output + k);
+      const auto input = static_cast<size_t>(k);  // operators on several images have an output for each
+      if (auto classes = classes_of_call(call))
+        values[at].classes = std::move(classes);
+      else if (keeps_numbers(call, program) && input < call.inputs.size())
+        values[at] = values[static_cast<size_t>(call.inputs[input])];
+      else
+        values[at] = computed(call, program.specs[at], values);
+    }
+  }
+  Meanings out;
+  for (const int value : program.outputs) out.push_back(values[static_cast<size_t>(value)]);
   return out;
 }
 
@@ -104,6 +149,10 @@ LeafMeaning common(const LeafMeaning& a, const LeafMeaning& b) {
   out.type = shared_type(a.type, b.type).value_or("");
   if (a.classes && b.classes) out.classes = common_classes(*a.classes, *b.classes);
   if (a.ids == b.ids) out.ids = a.ids;
+  if (a.of_classes && b.of_classes && a.made_by == b.made_by)
+    if (out.of_classes = common_classes(*a.of_classes, *b.of_classes); out.of_classes)
+      out.made_by = a.made_by;
+  if (a.inside && b.inside) out.inside = common_classes(*a.inside, *b.inside);
   return out;
 }
 
@@ -140,6 +189,10 @@ Status check_leaf(const Node& node, size_t leaf, const LeafMeaning& a, const Lea
       return invalid(of_field(node, leaf) + " has other category ids: " + std::to_string(id) + " is " +
                      in_quotes(name) + " in one dataset, and " + in_quotes(other->second) +
                      " in another; read them with labels=\"index\" and join them with align_labels=True");
+  if (a.made_by == "one_hot" && b.made_by == a.made_by && !common_classes(*a.of_classes, *b.of_classes))
+    return invalid(of_field(node, leaf) + " is one-hot codes of " + classes_text(*a.of_classes) +
+                   " in one dataset, and of " + classes_text(*b.of_classes) +
+                   " in another; join the datasets with align_labels=True before one_hot");
   if (!a.classes || !b.classes || common_classes(*a.classes, *b.classes)) return {};
   size_t at = 0;
   while ((*a.classes)[at] == (*b.classes)[at]) ++at;
@@ -250,6 +303,7 @@ Status check_meanings(const Node& node) {
       HEADRACE_TRY(check_leaf(node, i, all[i], other[i]));
       if (all[i].type.empty()) all[i].type = other[i].type;
       if (all[i].ids.empty()) all[i].ids = other[i].ids;
+      if (!all[i].of_classes) all[i].of_classes = other[i].of_classes, all[i].made_by = other[i].made_by;
       all[i].classes = all[i].classes && other[i].classes ? common_classes(*all[i].classes, *other[i].classes)
                        : all[i].classes                   ? all[i].classes
                                                           : other[i].classes;
@@ -267,11 +321,18 @@ std::vector<std::string> notes_on_meanings(const Node& node) {
   add_joined(node, seen, all);
   for (size_t i = 0; i < node.schema.size(); ++i) {
     std::string type;
-    const ClassNames* classes = nullptr;
+    const ClassNames *classes = nullptr, *computed_from = nullptr, *others = nullptr;
+    std::string made_by;
     bool is_plain = false, is_unnamed = false;  // in a read that does not say what its numbers mean
     for (const Meanings& one : all) {
       if (!one[i].type.empty()) type = one[i].type;
       if (one[i].classes) classes = &*one[i].classes;
+      if (!one[i].made_by.empty()) made_by = one[i].made_by;
+      if (const auto& list = one[i].classes ? one[i].classes : one[i].of_classes; list && computed_from) {
+        if (!common_classes(*computed_from, *list)) others = &*list;
+      } else if (list) {
+        computed_from = &*list;
+      }
       is_plain = is_plain || (one[i].is_of_read && one[i].type.empty());
       is_unnamed = is_unnamed || (one[i].is_of_read && !one[i].classes);
     }
@@ -279,6 +340,11 @@ std::vector<std::string> notes_on_meanings(const Node& node) {
       out.push_back(
           of_field(node, i) + " is " + type +
           " in one dataset, and a plain number in another: nothing says whether they mean the same");
+    if (others && !made_by.empty())
+      out.push_back(of_field(node, i) + " is made by " + made_by + " from class numbers that differ: of " +
+                    classes_text(*computed_from) + " in one dataset, of " + classes_text(*others) +
+                    " in another; join the datasets with align_labels=True before, or replace the numbers "
+                    "with ops.relabel(labels, numbers, classes)");
     if (classes && is_unnamed)
       out.push_back(
           of_field(node, i) + " has " + classes_text(*classes) +

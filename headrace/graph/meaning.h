@@ -16,6 +16,11 @@ struct LeafMeaning {
   std::string type;         // "timestamp[us]"; "": a plain number, or not known
   std::optional<ClassNames> classes;
   std::vector<std::pair<int64_t, std::string>> ids;  // where numbers are ids of classes: COCO's category_id
+  // The classes of the numbers from which the value was computed, and by which operator.
+  std::optional<ClassNames> of_classes;
+  std::string made_by;
+  // Of bytes that may have fields in them: classes of a field that is not known yet.
+  std::optional<ClassNames> inside;
 };
 // One for each leaf of its schema.
 std::vector<LeafMeaning> meanings_of(const Node& node);

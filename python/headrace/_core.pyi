@@ -151,8 +151,8 @@ def list_files(pattern: str, skip_unreadable: bool = False) -> tuple:
     The files that match a pattern, sorted, and what was left out, for a warning.
     """
 
-def array_source(names: Sequence[str], structure: str, columns: list, slot: str) -> Source:
-    """Columns in memory: arrays, or lists with one leaf per row."""
+def array_source(names: Sequence[str], structure: str, columns: list, slot: str, types: object) -> Source:
+    """Columns in memory, and the types of times by name."""
 
 def null_rules(nulls: object, names: Sequence[str], specs: list) -> list:
     """How the nulls of each field are read, and the name of its mask or ""."""

@@ -67,6 +67,14 @@ def write(
             report = _core.write(
                 node, os.fspath(path), given, dict(loading), show if line is not None else None
             )
+    metadata: Any = node.metadata()
+    types = metadata.get("types", {})
+    if lost := ", ".join(f"{name!r} is {kind}" for name, kind in types.items() if name in node.schema[0]):
+        warnings.warn(
+            f"write: times and units are written as plain numbers: {lost}; files do not say what they count",
+            RuntimeWarning,
+            stacklevel=4,
+        )
     for one in report.pop("warnings"):
         warnings.warn(one, RuntimeWarning, stacklevel=4)  # above this function, Dataset.write and its wrapper
     return report

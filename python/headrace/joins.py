@@ -203,7 +203,7 @@ def numbers_source(what: str, values: ArrayLike, slot: str) -> _core.Source:
         column = array.astype(np.int64 if what == "choices" else np.float64)
     else:
         column = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    return _core.numbers_beside(_core.array_source(["value"], "0", [column], slot), what)
+    return _core.numbers_beside(_core.array_source(["value"], "0", [column], slot, {}), what)
 
 
 def _numbers(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:

@@ -277,6 +277,7 @@ def read_coco(
     images: str | None = None,
     boxes: Literal["xyxy", "xywh"] | None = None,
     labels: Literal["index", "category_id"] | None = None,
+    classes: Sequence[str] | None = None,
     masks: bool | Literal["map"] | None = None,
     each: Literal["image", "caption"] | None = None,
     empty: Literal["keep", "drop"] | None = None,
@@ -304,6 +305,9 @@ def read_coco(
             as in the file. Default: "xyxy".
         labels: "index" gives indices of categories sorted by id; "category_id" gives these ids. Default:
             "index".
+        classes: Class names in the order of their labels, such as the `metadata["classes"]` of the training
+            set: labels then mean the same in files whose categories differ. The file's categories, by id,
+            when not given; splits of one folder are numbered by the categories of all of them.
         masks: True adds `masks`, uint8 (n, h, w), 1 inside, decoded from polygons and runs as by pycocotools.
             "map" adds one plane for all objects, int32 (h, w): 0, or 1 + the index of the object, later
             objects over earlier ones; it follows its image through crops and resizes. Default: False.
@@ -334,6 +338,7 @@ def read_coco(
             "images": images,
             "boxes": boxes,
             "labels": labels,
+            "classes": classes,
             "masks": masks,
             "each": each,
             "empty": empty,
@@ -374,8 +379,9 @@ def read_csv(
         header: Whether the first row of each file has the column names. Default: True.
         names: Names of all columns instead of the header's; `column_0`, `column_1`, … if there is neither.
         dtypes: {column: dtype}. Other columns are int64 or float64 if every field of every file is such a
-            number, else str; a warning lists columns that are str because of a few fields. With a dtype given
-            here, such a field is an error of its row, see `on_error`.
+            number, and none a whole one with leading zeros (01234), else str; a warning lists columns that
+            are str because of a few fields. With a dtype given here, such a field is an error of its row, see
+            `on_error`.
         defaults: {column: value} for empty fields. Without a default, an empty field is "" for str, and for
             others what `nulls` says.
         nulls: An empty field of a number or bool, and for "mask" also of a str, is a null: "error" makes a

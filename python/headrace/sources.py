@@ -307,9 +307,9 @@ def from_arrays(data: Any, *, nulls: Nulls | Mapping[str, Nulls] = "error", slot
     Args:
         data: An array, or nested dicts, tuples and lists of arrays of the same length. A list of bytes, str or numbers is also a
             column, and `ragged` makes a column of arrays that differ in shape. C-contiguous arrays are shared, not copied. A
-            `DataFrame` of pandas or polars, and a `Table` of pyarrow, is a dict of its columns (numbers, bool, str or bytes), without
-            an index.
-        nulls: What the nulls of pandas, polars and pyarrow are read as, for all columns or {column: …}, as of files: "error" refuses
+            `DataFrame` of pandas or polars, and a `Table` of pyarrow, is a dict of its columns (numbers, bool, str, bytes or times),
+            without an index. Times and durations are whole numbers, whose unit `metadata["types"]` has, as of Parquet; NaT is a null.
+        nulls: What the nulls of pandas, polars and pyarrow, and NaT, are read as, for all columns or {column: …}, as of files: "error" refuses
             them; "zero" reads zeros, False or empty strings; "nan" reads NaN for floats and is "error" for others; "mask" reads zeros
             and adds a field of bool, `<field>_valid`, for each column that can have nulls. NaN is a number, not a null, in columns of
             NumPy's floats.
@@ -322,8 +322,8 @@ def from_arrays(data: Any, *, nulls: Nulls | Mapping[str, Nulls] = "error", slot
     Example:
         hr.from_arrays({"image": np.zeros((10, 32, 32, 3), np.uint8), "label": np.arange(10)})
     """
-    columns = without_nulls(data, plain(nulls), _is_column, _of_series)
-    source = _array_source(columns, text("from_arrays", "slot", slot))
+    columns, types = without_nulls(data, plain(nulls), _is_column, _of_series)
+    source = _array_source(columns, text("from_arrays", "slot", slot), types)
     return Dataset(_core.read(source, users_line()), bound=[(slot, columns)])
 
 
@@ -468,9 +468,8 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
             if described.get("format") == "sequence":
                 sources[slot] = _sequence_source(bind[slot], slot, described)
             else:
-                sources[slot] = _array_source(
-                    without_nulls(bind[slot], "error", _is_column, _of_series), slot
-                )
+                columns, types = without_nulls(bind[slot], "error", _is_column, _of_series)
+                sources[slot] = _array_source(columns, slot, types)
 
     def function(slot: str, params: dict[str, Any]) -> Any:
         if slot not in bind:
@@ -511,10 +510,10 @@ def operators() -> list[dict[str, Any]]:
     return _core.op_table()
 
 
-def _array_source(data: Any, slot: str) -> _core.Source:
+def _array_source(data: Any, slot: str, types: Mapping[str, str]) -> _core.Source:
     names, columns, structure = flatten(data, _is_column, lambda node, _: columns_of(node))
     leaves = [_column(column, name) for name, column in zip(names, columns, strict=True)]
-    return _core.array_source(names, structure, leaves, slot)
+    return _core.array_source(names, structure, leaves, slot, dict(types))
 
 
 def _is_column(node: object) -> bool:
@@ -526,10 +525,6 @@ def _is_column(node: object) -> bool:
 def _of_series(column: Any, name: str) -> Any:
     """Return a column of a data frame as an array or a list that can become a field."""
     array = np.asarray(column.to_numpy())
-    if {getattr(column.dtype, "kind", "O"), array.dtype.kind} & {"m", "M"}:
-        raise TypeError(
-            f'from_arrays: column {name!r} has dtype {column.dtype}, which is not supported; convert it with .astype("int64")'
-        )
     if array.dtype.kind != "O":
         return array
     values = array.tolist()

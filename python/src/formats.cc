@@ -10,6 +10,7 @@
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/formats/opening/readable.h"
+#include "headrace/formats/wrapped_source.h"
 #include "headrace/io/skipping_store.h"
 #include "headrace/io/store.h"
 #include "python/src/arrays/tensors.h"
@@ -59,10 +60,14 @@ Tensor column_of(nb::handle column) {
 }
 
 SourceHandle arrays(std::vector<std::string> names, const std::string& structure, const nb::list& columns,
-                    const std::string& slot) {
+                    const std::string& slot, nb::handle types) {
   std::vector<Tensor> tensors;
   for (nb::handle column : columns) tensors.push_back(column_of(column));
-  return {unwrap(array_source(schema_of(std::move(names), {}, structure), std::move(tensors), slot))};
+  SourcePtr out = unwrap(array_source(schema_of(std::move(names), {}, structure), std::move(tensors), slot));
+  if (nb::len(types) == 0) return {std::move(out)};
+  Value metadata = out->metadata();
+  metadata.set("types", to_value(types));
+  return {with_metadata(std::move(out), std::move(metadata))};
 }
 
 SourceHandle sequence(std::vector<std::string> names, const nb::list& specs, const std::string& structure,
@@ -185,7 +190,7 @@ void bind_formats(nb::module_& m) {
       nb::arg("pattern"), nb::arg("skip_unreadable") = false,
       "The files that match a pattern, sorted, and what was left out, for a warning.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
-        "Columns in memory: arrays, or lists with one leaf per row.");
+        nb::arg("types"), "Columns in memory, and the types of times by name.");
   m.def("null_rules", &null_rules, nb::arg("nulls"), nb::arg("names"), nb::arg("specs"),
         "How the nulls of each field are read, and the name of its mask or \"\".");
   m.def("null_is_read", &null_is_read, nb::arg("may_be_nan"), "The end of a message after \"got null\".");

@@ -97,11 +97,67 @@ def test_a_dataset_without_classes_is_warned_of(pair: tuple[Any, Any]) -> None:
 def test_a_label_that_is_mapped_or_left_out_says_nothing(pair: tuple[Any, Any]) -> None:
     a, b = (data.map(lambda s: {"image": s.image}) for data in pair)
     assert len(a.concatenate(b)) == 5
-    a, b = (data.map(lambda s: {"label": s.label + 1}) for data in pair)
+    a, b = (data.map(lambda s: {"label": own_number(s.label)}) for data in pair)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         data = a.concatenate(b)
     assert "classes" not in data.metadata
+
+
+def own_number(label: Any) -> Any:
+    """Return a number that only the user knows the meaning of."""
+    return np.int64(label * 2)
+
+
+# What an operator needs to take class numbers.
+PARAMS: dict[str, dict[str, Any]] = {
+    "cast": {"dtype": "int32"},
+    "one_hot": {"depth": 3},
+    "relabel": {"numbers": [2, 1, 0]},
+    "reshape": {"shape": [1]},
+    "accept_class": {"target": [0.5, 0.5], "initial": [0.5, 0.5]},
+}
+NOT_OF_CLASSES = {"length", "constant"}
+
+
+def labels_of(data: Any, operator: dict[str, Any]) -> Any:
+    """Return the data with its labels as this operator makes them; None where it does not take them."""
+    params = {
+        one["name"]: 3 for one in operator["params"] if one["required"] and one["name"] == "value"
+    } | PARAMS.get(operator["name"], {})
+    function = getattr(ops, operator["name"], None)
+    if function is None or operator["name"] in NOT_OF_CLASSES:
+        return None
+    try:
+        return data.map(lambda s: {"y": function(*[s.label] * len(operator["inputs"]), **params)})
+    except (TypeError, ValueError):
+        return None
+
+
+def test_no_operator_hides_that_classes_differ(pair: tuple[Any, Any]) -> None:
+    said = {}
+    for operator in hr.operators():
+        made = [labels_of(data, operator) for data in pair]
+        if None in made:
+            continue
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                made[0].concatenate(made[1])
+            said[operator["name"]] = " ".join(str(one.message) for one in caught)
+        except ValueError as error:
+            said[operator["name"]] = str(error)
+        assert "class" in said[operator["name"]], operator["name"]
+    assert {"add", "cast", "equal", "one_hot", "relabel", "reshape", "subtract_from"} <= said.keys()
+    for name in ("cast", "reshape"):
+        assert "has different classes" in said[name]
+    assert "is one-hot codes of 2 classes" in said["one_hot"]
+
+
+def test_labels_that_were_cast_are_mapped_by_name(pair: tuple[Any, Any]) -> None:
+    a, b = (data.map(lambda s: {"y": ops.cast(s.label, dtype="int32")}) for data in pair)
+    data = a.concatenate(b, align_labels=True)
+    assert [int(sample["y"]) for sample in data] == [0, 1, 2, 0, 1]
 
 
 def test_zip_has_the_classes_of_each_field(pair: tuple[Any, Any]) -> None:

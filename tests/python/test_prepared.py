@@ -337,6 +337,15 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "set"
 
 
+def test_splits_whose_features_number_other_classes_are_said(saved: Path) -> None:
+    info = json.loads((saved / "test/dataset_info.json").read_text())
+    info["features"]["label"]["names"] = ["dog", "cat"]
+    (saved / "test/dataset_info.json").write_text(json.dumps(info))
+    for split in ("train", "test"):
+        with pytest.warns(UserWarning, match="labels mean different things in the splits: class 0 is"):
+            hr.read(saved, split=split)
+
+
 def test_saved_folders_are_read_by_split(saved: Path) -> None:
     train = hr.read(saved, split="train")
     assert len(train) == 11 and [s["text"] for s in train] == [f"t{i}" for i in range(11)]

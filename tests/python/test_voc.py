@@ -113,12 +113,17 @@ def voc(tmp_path: Path) -> Path:
 
 
 def test_masks_lie_beside_their_images(voc: Path) -> None:
-    data = hr.read_voc_xml(voc, masks=True)
+    with pytest.warns(UserWarning, match="images without masks .* are left out: 1; masks=False reads them"):
+        data = hr.read_voc_xml(voc, masks=True)
     assert len(data) == 2 and data.metadata["images_without_masks"] == 1
     masks = data.map(lambda s: {"of": ops.decode_image(s.object_mask, color="index")})
     assert masks[0]["of"][..., 0].tolist() == np.resize([0, 1, 2, 255], (4, 6)).tolist()
     assert data[0]["class_mask"] == (voc / "SegmentationClass/a.png").read_bytes()
     assert len(hr.read_voc_xml(voc, masks=True, split="train")) == 1
+    with pytest.warns(UserWarning, match="images without masks .* are left out: 1"):
+        data = hr.read_voc_xml(voc, masks=True, split="Main/train")
+    assert len(data) == 1 and data.metadata["images_without_masks"] == 1
+    assert hr.read_voc_xml(voc, split="train").metadata["masks_left_out"] == 2  # of a
     assert len(hr.read(voc, split="train")) == 2 and len(hr.read(voc, split="Main/cat_train")) == 2
 
 

@@ -283,7 +283,7 @@ class TestWebdataset:
             assert tar.getnames()[::3] == [f"train/{'long' * 60 * i}{i}.seg.png" for i in range(3)]
 
     @pytest.mark.parametrize(
-        ("key", "reason"), [("a.b", "whose last part has no dot"), ("", "no dot"), ("x", "another key than")]
+        ("key", "reason"), [("a.b", "whose last part has no dot"), ("", "no dot"), ("x", "another key for each")]
     )
     def test_keys_that_would_read_otherwise_are_refused(self, tmp_path, key, reason):
         with pytest.raises(ValueError, match=reason), hr.writer(tmp_path / "out.tar") as writer:

@@ -50,7 +50,7 @@ class CocoSource final : public Source {
     const std::vector<uint64_t> samples{size()};
     const CocoOptions& options = coco_->options;
     const std::string text = "coco " + schema_.stable_text() + (options.has_corners ? "" : " xywh") +
-                             (options.labels_are_ids ? " ids" : "");
+                             (options.labels_are_ids ? " ids" : "") + joined(options.classes);
     return files_fingerprint(text, {coco_->json}, samples);
   }
 
@@ -62,6 +62,9 @@ class CocoSource final : public Source {
       names.emplace_back(table.category_names[i]);
       ids.emplace_back(table.category_ids[i]);
     }
+    // The ids of the user's classes are those of another file.
+    if (const auto& given = coco_->options.classes; !given.empty())
+      names.assign(given.begin(), given.end()), ids.clear();
     if (!names.empty()) out.set(coco_->options.labels_are_ids ? "categories" : "classes", std::move(names));
     if (!ids.empty()) out.set("category_ids", std::move(ids));
     set_keypoints(table.category_keypoints, "keypoints", out);
@@ -83,6 +86,12 @@ class CocoSource final : public Source {
   }
 
  private:
+  static std::string joined(const std::vector<std::string>& classes) {
+    std::string out;
+    for (const std::string& name : classes) out += '\0' + name;
+    return out;
+  }
+
   // A list if one category has it, else by category.
   void set_keypoints(const TextColumn& of_categories, const char* key, Value& out) const {
     if (!coco_->has(CocoTable::has_keypoints)) return;
@@ -216,6 +225,9 @@ Result<CocoOptions> options_of(const OpenRequest& request) {
   HEADRACE_ASSIGN(out.labels_are_ids, is_second(request, "labels", "index", "category_id"));
   HEADRACE_ASSIGN(out.masks, masks_of(request));
   HEADRACE_ASSIGN(out.each_caption, is_second(request, "each", "image", "caption"));
+  HEADRACE_ASSIGN(out.classes, request.strings("classes"));
+  if (out.labels_are_ids && !out.classes.empty())
+    return invalid("expected either classes=, which numbers the labels, or labels=\"category_id\", got both");
   return out;
 }
 
@@ -225,6 +237,25 @@ Status check(const Coco& coco) {
     return invalid("each=\"caption\": expected annotations with captions, got none");
   if (coco.options.masks != CocoMasks::none && !coco.has(CocoTable::has_outline | CocoTable::has_segments))
     return invalid("masks: expected annotations with a segmentation, got none");
+  return {};
+}
+
+// The labels of the file's categories, if the user named the classes. A category of an annotation must be one
+// of them.
+Status number_by_classes(Coco& coco) {
+  const std::vector<std::string>& classes = coco.options.classes;
+  if (classes.empty()) return {};
+  const CocoTable& table = coco.table;
+  for (size_t i = 0; i < table.category_ids.size(); ++i) {
+    const auto at = std::ranges::find(classes, table.category_names[i]);
+    coco.labels.push_back(at == classes.end() ? -1 : at - classes.begin());
+  }
+  for (const uint32_t member : table.members) {
+    const int64_t category = table.label_of(table.categories[member]);
+    if (category < 0 || coco.labels[static_cast<size_t>(category)] >= 0) continue;
+    return invalid("classes: expected all categories that annotations have, got a list without " +
+                   in_quotes(table.category_names[static_cast<size_t>(category)]));
+  }
   return {};
 }
 
@@ -238,6 +269,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const CocoOptions& options,
   coco->json = request.path().files[0];
   coco->options = options;
   HEADRACE_TRY(check(*coco));
+  HEADRACE_TRY(number_by_classes(*coco));
   HEADRACE_ASSIGN(const bool drop_empty, is_second(request, "empty", "keep", "drop"));
   for (size_t i = 0; i < coco->table.num_images(); ++i)
     if (!drop_empty || !coco->table.of_image(i).empty()) coco->images.push_back(static_cast<uint32_t>(i));
@@ -293,6 +325,11 @@ const FormatRegistration registered({
           "xyxy"},
          {"labels", "Literal[\"index\", \"category_id\"]",
           "\"index\" gives indices of categories sorted by id; \"category_id\" gives these ids.", "index"},
+         {"classes", "Sequence[str] | None",
+          "Class names in the order of their labels, such as the `metadata[\"classes\"]` of the training "
+          "set: "
+          "labels then mean the same in files whose categories differ. The file's categories, by id, when "
+          "not given; splits of one folder are numbered by the categories of all of them."},
          {"masks", "bool | Literal[\"map\"]",
           "True adds `masks`, uint8 (n, h, w), 1 inside, decoded from polygons and runs as by pycocotools. "
           "\"map\" adds one plane for all objects, int32 (h, w): 0, or 1 + the index of the object, later "

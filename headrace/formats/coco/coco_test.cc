@@ -149,6 +149,52 @@ TEST(Coco, GivesImagesAndTheirObjects) {
   EXPECT_EQ((*open_described(store, (*source)->describe()))->fingerprint(), (*source)->fingerprint());
 }
 
+TEST(Coco, ClassesOfTheUserNumberTheLabels) {
+  MemoryStore store = store_of(kInstances);
+  const auto open = [&](const char* options) {
+    return open_source(store, "coco/annotations/instances_val.json", "coco", *Value::parse(options));
+  };
+  const auto source = open(R"({"classes": ["dog", "ant", "cat"]})");
+  ASSERT_TRUE(source.ok()) << failure(source);
+  const Value metadata = (*source)->metadata();
+  EXPECT_EQ(metadata.find("classes")->dump(), R"(["dog","ant","cat"])");
+  EXPECT_EQ(metadata.find("category_ids"), nullptr);
+  const auto sample = *read_sample(**source, 1, store);
+  const auto* labels = sample[3].view().as<int64_t>();
+  EXPECT_THAT(std::vector<int64_t>(labels, labels + 2), ElementsAre(2, 0));
+  EXPECT_NE((*source)->fingerprint(), (*open("{}"))->fingerprint());
+  EXPECT_EQ((*open_described(store, (*source)->describe()))->fingerprint(), (*source)->fingerprint());
+  EXPECT_THAT(failure(open(R"({"classes": ["dog"]})")),
+              HasSubstr("expected all categories that annotations have, got a list without 'cat'"));
+  EXPECT_THAT(failure(open(R"({"classes": ["cat", "dog"], "labels": "category_id"})")),
+              HasSubstr("got both"));
+}
+
+// The annotations of both splits, with the categories of each: only those of one have a dog.
+TEST(Coco, SplitsWhoseCategoriesDifferAreNumberedAlike) {
+  const auto json = [](const char* image, const char* categories, int category) {
+    return R"({"images": [{"id": 1, "file_name": ")" + std::string(image) +
+           R"(", "height": 1, "width": 1}], "annotations": [{"image_id": 1, "bbox": [0, 0, 1, 1], )"
+           R"("category_id": )" +
+           std::to_string(category) + R"(}], "categories": [)" + categories + "]}";
+  };
+  MemoryStore store;
+  store.add("coco/annotations/instances_train.json",
+            json("a.jpg", R"({"id": 2, "name": "dog"}, {"id": 7, "name": "cat"})", 7));
+  store.add("coco/annotations/instances_val.json", json("b.jpg", R"({"id": 7, "name": "cat"})", 7));
+  store.add("coco/train/a.jpg", "A"), store.add("coco/val/b.jpg", "B");
+  for (const char* split : {R"("train")", R"("val")", R"("all")", R"(["val", "train"])"}) {
+    const auto source =
+        open_source(store, "coco", "", *Value::parse(R"({"split": )" + std::string(split) + "}"));
+    ASSERT_TRUE(source.ok()) << failure(source);
+    EXPECT_EQ((*source)->metadata().find("classes")->dump(), R"(["dog","cat"])") << split;
+    for (uint64_t i = 0; i < (*source)->size(); ++i)
+      EXPECT_EQ(*(*read_sample(**source, i, store))[3].view().as<int64_t>(), 1) << split;
+    const auto again = open_described(store, (*source)->describe());
+    EXPECT_EQ(again.ok() ? (*again)->fingerprint() : failure(again), (*source)->fingerprint()) << split;
+  }
+}
+
 TEST(Coco, MasksArePlanesOrAMap) {
   MemoryStore store = store_of(kInstances);
   const auto read = [&](const char* options, uint64_t index) {

@@ -209,7 +209,7 @@ class OpenCocoImage final : public Opening<BlockPtr> {
 
   Status put_label(uint32_t member, int64_t& out) const {
     const int64_t category = table().categories[member];
-    out = coco_->options.labels_are_ids ? category : table().label_of(category);
+    out = coco_->options.labels_are_ids ? category : coco_->label_of(category);
     if (out >= 0 || coco_->options.labels_are_ids) return {};
     return corrupt(name_of(member) + ": expected one of the file's categories, got " +
                    std::to_string(category));

@@ -103,7 +103,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Packing packed, packing(request, Packing::by_content));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
-  out.kind = "csv 3 " + dialect_text(options) + " " + compression;
+  out.kind = "csv 4 " + dialect_text(options) + " " + compression;
   out.files = request.path().files;
   out.index = [files = out.files, options, packed](uint64_t file) {
     return walk_whole(files[file], packed, csv_rows(options.dialect, options.has_header));
@@ -127,7 +127,8 @@ const FormatRegistration registered({
           "Names of all columns instead of the header's; `column_0`, `column_1`, … if there is neither."},
          {"dtypes", "Mapping[str, DTypeLike] | None",
           "{column: dtype}. Other columns are int64 or float64 if every field of every file is such a "
-          "number, else str; a warning lists columns that are str because of a few fields. With a dtype "
+          "number, and none a whole one with leading zeros (01234), else str; a warning lists columns that "
+          "are str because of a few fields. With a dtype "
           "given here, such a field is an error of its row, see `on_error`."},
          {"defaults", "Mapping[str, int | float | str] | None",
           "{column: value} for empty fields. Without a default, an empty field is \"\" for str, and for "

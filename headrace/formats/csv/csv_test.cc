@@ -90,6 +90,15 @@ TEST(Csv, Float64HoldsWhatProgramsPrintForIt) {
     EXPECT_FALSE(float64_holds(text)) << text;
 }
 
+TEST(Csv, WholeNumbersWithLeadingZerosKeepThem) {
+  EXPECT_THAT(table_of("zip\n12345\n01234\n"), ElementsAre("zip: str", "'12345'", "'01234'"));
+  EXPECT_THAT(table_of("zip\n-07\n"), ElementsAre("zip: str", "'-07'"));
+  EXPECT_THAT(table_of("x\n0\n-0\n"), ElementsAre("x: int64 ()", "0", "0"));
+  EXPECT_THAT(table_of("x\n0.5\n00.25\n"), ElementsAre("x: float64 ()", "0.5", "0.25"));
+  EXPECT_THAT(table_of("zip\n01234\n", R"({"dtypes":{"zip":"int64"}})"),
+              ElementsAre("zip: int64 ()", "1234"));
+}
+
 TEST(Csv, QuotedFieldsHoldDelimitersQuotesAndLineEnds) {
   EXPECT_THAT(
       table_of("a,b\n\"x,y\",1\n\"two\nlines\r\nhere\",2\n\"say \"\"hi\"\"\",\"3\"\r\n\"\",4\n"),

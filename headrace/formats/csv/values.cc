@@ -63,6 +63,13 @@ bool is_whole_number(std::string_view text) {
   return text.find_first_not_of("+-0123456789") == std::string_view::npos;
 }
 
+// "01234": a postal code or an id, which would be another string as a number. The same rule as for partitions
+// (splits/hive.cc).
+bool has_leading_zero(std::string_view whole) {
+  if (whole.starts_with('+') || whole.starts_with('-')) whole.remove_prefix(1);
+  return whole.size() > 1 && whole[0] == '0';
+}
+
 }  // namespace
 
 void ColumnKind::see(std::string_view field, uint64_t line) {
@@ -71,7 +78,7 @@ void ColumnKind::see(std::string_view field, uint64_t line) {
   int64_t whole = 0;
   double value = 0;  // an integer that does not fit int64 stays text: a float would round it
   if (parse_all(shown, whole) == std::errc()) {
-    counts.see_number();
+    has_leading_zero(shown) ? counts.see_text(field, line) : counts.see_number();
   } else if (!is_whole_number(shown) && parse_float(shown, value)) {
     counts.see_number(), is_integer = false;
   } else {

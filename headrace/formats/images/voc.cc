@@ -144,6 +144,7 @@ VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roo
     if (!names_an_image(image)) continue;
     if (lies_in_masks(image)) {
       ++out.masks;
+      out.mask_images.push_back(i);
       continue;
     }
     ++out.images;

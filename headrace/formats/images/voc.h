@@ -36,6 +36,7 @@ struct VocPairs {
   std::vector<size_t> lone;         // images without XML
   size_t images = 0, unpaired = 0;  // number of images, and of those without XML or with several
   size_t masks = 0;                 // images in folders such as SegmentationClass, not counted among images
+  std::vector<size_t> mask_images;  // these
   size_t xmls = 0;
 };
 VocPairs pair_voc(const Names& image_names, const Names& xml_names, bool two_roots);

@@ -35,6 +35,8 @@ struct VocFiles {
   std::set<std::string, std::less<>> folders;  // of all images, if `folder_label`
   std::string split_path;                      // the list of images; empty if all are read
   size_t unpaired = 0, masks = 0, without_masks = 0;
+  // Of all images, until the split is known: those without XML, masks, those without masks.
+  Names lone, left_out_masks, maskless;
   size_t missing = 0;  // names in the split without image or XML
   std::vector<Listing::Problem> problems;
 
@@ -217,6 +219,9 @@ class VocSource final : public Source {
                    "class, \"drop\" silences this note");
     else if (has_split && dropped > 0)
       add_note(out, "names of the split without an image are left out: " + std::to_string(dropped));
+    if (files_->without_masks > 0)
+      add_note(out, "images without masks in SegmentationClass and SegmentationObject are left out: " +
+                        std::to_string(files_->without_masks) + "; masks=False reads them");
     return out;
   }
 
@@ -290,6 +295,13 @@ class OpenVoc final : public Opening<SourcePtr> {
     const size_t size = wanted.size();
     VocFiles& files = *files_;
     const VocFiles all = files;
+    const auto count_in = [&](const Names& names) {
+      size_t count = 0;
+      for (size_t i = 0; i < names.size(); ++i) count += wanted.has(names[i]);
+      return count;
+    };
+    files.unpaired = count_in(all.lone), files.masks = count_in(all.left_out_masks);
+    files.without_masks = count_in(all.maskless);
     files.images = {}, files.xmls = {}, files.class_masks = {}, files.object_masks = {};
     for (size_t i = 0; i < all.images.size(); ++i) {
       if (!wanted.has(all.images[i])) continue;
@@ -300,7 +312,7 @@ class OpenVoc final : public Opening<SourcePtr> {
     if (files.images.empty())
       return invalid("expected names of images with an XML file, got " + std::to_string(size) +
                      " other names");
-    files.missing = size - std::min(size, files.images.size());
+    files.missing = size - std::min(size, files.images.size() + files.without_masks);
     return {};
   }
 
@@ -447,6 +459,7 @@ void take_pairs(const VocPairs& found, const Listing& images, const Listing& xml
       const auto masks = masks_of_voc(images.files, image);
       if (!masks) {
         ++out.without_masks;
+        if (!out.split_path.empty()) out.maskless.add(image);
         continue;
       }
       out.class_masks.add(masks->of_classes), out.object_masks.add(masks->of_objects);
@@ -455,6 +468,10 @@ void take_pairs(const VocPairs& found, const Listing& images, const Listing& xml
   }
   out.images.shrink(), out.xmls.shrink();
   out.unpaired = found.unpaired, out.masks = found.masks;
+  if (!out.split_path.empty()) {
+    for (const size_t image : found.lone) out.lone.add(images.files[image]);
+    for (const size_t mask : found.mask_images) out.left_out_masks.add(images.files[mask]);
+  }
   out.problems = images.problems;
 }
 
@@ -535,7 +552,7 @@ const FormatRegistration registered_voc_xml({
          {"masks", "bool",
           "Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and "
           "SegmentationObject (bytes), for `ops.decode_image(s.class_mask, color=\"index\")`. Images "
-          "without masks are left out and counted.",
+          "without masks are left out, with a warning.",
           false}},
     .example =
         "hr.read_voc_xml(\"VOC2012\", images=\"JPEGImages\", annotations=\"Annotations\", split=\"train\")",

@@ -9,6 +9,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/dataset/manifest.h"
+#include "headrace/formats/meaning/class_lists.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/formats/opening/shards.h"
 #include "headrace/formats/wrapped_source.h"
@@ -284,6 +285,35 @@ std::string missing_folders(const std::vector<std::string>& folders, const Manif
   return by_names.empty() ? "" : by_names + std::string(kByNames);
 }
 
+// Labels of files whose lists of classes do not continue each other mean different things.
+Status check_classes(const std::vector<ManifestFile*>& all) {
+  const auto lists_of = [](const ManifestFile& file) {
+    return class_lists(file.manifest.metadata,
+                       Schema::of(file.manifest.schema.names, file.manifest.schema.specs));
+  };
+  std::vector<std::pair<ClassList, std::string>> known;  // and a manifest
+  for (const ManifestFile* file : all) {
+    for (ClassList& list : lists_of(*file)) {
+      const auto same = std::ranges::find_if(known, [&](const auto& one) {
+        return one.first.key == list.key && one.first.member == list.member;
+      });
+      if (same == known.end()) {
+        known.emplace_back(std::move(list), file->path);
+        continue;
+      }
+      if (auto common = common_classes(same->first.names, list.names)) {
+        same->first.names = *std::move(common);
+        continue;
+      }
+      return invalid("the files have different classes, so that their labels mean different things: " +
+                     classes_text(same->first.names) + " according to " + in_quotes(same->second) + ", and " +
+                     classes_text(list.names) + " according to " + in_quotes(file->path) +
+                     "; read them apart and join them with concatenate(…, align_labels=True)");
+    }
+  }
+  return {};
+}
+
 // Appends to a list of names that shows only the first few.
 void add_name(std::string text, size_t& shown, std::string& out) {
   if (++shown <= kNamedFiles)
@@ -333,6 +363,9 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
     return;
   }
   if (looked.files.empty()) missing_ = missing_folders(paths, *all[0]);
+  if (const auto is_align = [](const OptionInfo& option) { return option.name == "align_labels"; };
+      std::ranges::none_of(format.options, is_align))  // else the format asks formats/meaning
+    classes_agree_ = check_classes(all);
   bool is_applied = all_known;
   size_t odd = 0;
   for (const ManifestFile* manifest_file : all) {

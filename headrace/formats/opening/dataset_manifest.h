@@ -26,6 +26,11 @@ class DatasetManifest {
   // The given options, completed from read_with.
   Value options(const Value& given) const;
 
+  // What the manifests say of the data, such as its classes; null if they disagree.
+  const Value& about() const { return about_; }
+  // An error if the manifests of the files number the classes differently.
+  const Status& classes_agree() const { return classes_agree_; }
+
   // The source with findings added to its metadata(), each a string:
   //   "missing"  shards that are listed in the manifest, or implied by numbered names, but do not exist; not
   //              those that a pattern or a list leaves out
@@ -37,7 +42,8 @@ class DatasetManifest {
 
  private:
   const FormatInfo& format_;
-  Value read_with_, about_;         // null: the manifests disagree, or some files have none
+  Value read_with_, about_;  // null: the manifests disagree, or some files have none
+  Status classes_agree_;
   std::string missing_, numbered_;  // according to a manifest; to numbers in names
   std::string empty_, odd_;         // odd: sizes differ from when they were written
   std::string several_;             // sets in a folder

@@ -27,7 +27,8 @@ Status check_options(const FormatInfo& info, const Value& options) {
     if (key == kSplit)
       return invalid(
           "split= chooses among files and folders in a folder; got a file, a list or a pattern, "
-          "which already say what is read");
+          "which already say what is read" +
+          std::string(has_option(info, "group") ? "; group= chooses a group in the file" : ""));
     std::vector<OptionInfo> all = info.options;
     if (auto split = split_option(info)) all.push_back(*std::move(split));
     return invalid(no_option(key, all));
@@ -172,6 +173,8 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   const std::string hint = request.recognised ? "" : instead(*info, looked);
   const DatasetManifest manifests(store, *info, looked, wanted.given.paths, !wanted.split.is_null());
   if (!manifests.unread().ok()) return named(manifests.unread(), *info, wanted.given);
+  if (Status status = manifests.classes_agree(); !status.ok())
+    return named(std::move(status), *info, wanted.given);
   request.probes.push_back(std::move(looked));
   std::vector<std::string> notes;
   if (!wanted.is_described) {

@@ -1,16 +1,21 @@
 #include "headrace/formats/opening/wanted.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 
+#include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/formats/dataset/manifest.h"
 #include "headrace/formats/dataset/unfinished.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/opening/archive_folder.h"
+#include "headrace/formats/opening/dataset_manifest.h"
 #include "headrace/formats/opening/open.h"
+#include "headrace/formats/opening/other_splits.h"
 #include "headrace/formats/opening/readable.h"
 #include "headrace/formats/prepared/selected_rows.h"
 #include "headrace/formats/shard_names.h"
@@ -19,6 +24,7 @@
 #include "headrace/formats/splits/joined_source.h"
 #include "headrace/formats/splits/splits.h"
 #include "headrace/formats/wrapped_source.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/skipping_store.h"
 
 namespace headrace {
@@ -290,6 +296,21 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
     if (partitions.ok() && !partitions->empty())
       return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
   }
+  // Several that are values of a partition column, which is a field then, as for "all".
+  if (wanted.split.list() && (!named || named->takes_files)) {
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*folder.listing, copies);
+    const auto is_chosen = [&](const HivePartition& partition) {
+      return std::ranges::any_of(*chosen, [&](const Split& split) {
+        return std::ranges::any_of(split.paths, [&](const std::string& path) {
+          return partition.files.front().starts_with(path + "/");
+        });
+      });
+    };
+    if (partitions.ok()) std::erase_if(*partitions, std::not_fn(is_chosen));
+    if (partitions.ok() && !partitions->empty())
+      return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
+  }
   if (are_all && !splits.are_certain)  // what lies beside them is part of it
     return open_looked_at(store, wanted, named, folder, indexing);
   HEADRACE_ASSIGN(SourcePtr source, open_those_chosen(store, wanted, named, folder, *chosen, indexing));
@@ -385,9 +406,6 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   return std::optional(std::move(joined));
 }
 
-Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
-                              const IndexingOptions& indexing);
-
 // With the option skip_unreadable, which only this function sees: every look-up asks the store.
 Result<SourcePtr> open_what_is_readable(Store& store, Wanted wanted, const IndexingOptions& indexing) {
   const auto skips = GivenOptions{wanted.options}.flag(kSkipUnreadable, false);
@@ -416,24 +434,9 @@ std::string other_name(Store& store, const Wanted& wanted, const Looked& looked)
   return meant.ok() && (*meant)[0] != *choice->text() ? (*meant)[0] : std::string();
 }
 
-}  // namespace
-
-Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
-  if (wanted.options.find(kSkipUnreadable)) return open_what_is_readable(store, wanted, indexing);
-  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null()) {
-    Wanted without = wanted;
-    without.options = without_split(wanted.options);
-    return open_wanted(store, without, indexing);
-  }
-  HEADRACE_ASSIGN(Looked looked, look(store, wanted));
-  const std::shared_ptr<const Listing> listing = looked.path.listing;
-  HEADRACE_ASSIGN(SourcePtr source, open_looked(store, wanted, std::move(looked), indexing));
-  return listing ? with_problems(std::move(source), listing->problems) : std::move(source);
-}
-
-namespace {
-Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
-                              const IndexingOptions& indexing) {
+// What is there, as the user wants it.
+Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked looked,
+                                 const IndexingOptions& indexing) {
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
   if (const std::string meant = other_name(store, wanted, looked); !meant.empty()) {
@@ -475,7 +478,158 @@ Result<SourcePtr> open_looked(Store& store, const Wanted& wanted, Looked looked,
   if (!source.ok()) return source;
   return note.empty() ? source : with_note(*std::move(source), std::move(note));
 }
+
+// That columns of partitions, which are fields of a folder, are none of files that are named one by one.
+SourcePtr with_note_on_partitions(SourcePtr source, const std::vector<SourceFile>& files) {
+  std::string names;
+  for (const std::string& key : hive_keys(files[0].path))
+    if (source->schema().find(key) < 0) names += (names.empty() ? "" : ", ") + in_quotes(key);
+  if (names.empty()) return source;
+  return with_note(std::move(source),
+                   "the folders of the files are values of " + names +
+                       ", which is not read for files that are named; pass the folder above "
+                       "them to have it as a field");
+}
+
+// A format that cannot tell its files by their content would read those of one ending, and lose the others.
+Status check_endings(const Looked& looked, const Value& choice) {
+  if (!looked.named || looked.named->recognise || !looked.folder) return {};
+  const auto chosen = choose_splits(looked.splits, choice);
+  if (!chosen.ok()) return {};
+  const auto stem = [](std::string_view path) { return path.substr(0, path.find('.', path.rfind('/') + 1)); };
+  const Names& all = looked.folder->listing->files;
+  for (const Split& split : *chosen) {
+    std::map<std::string, std::string> by_kind;  // the first file of each
+    if (split.are_folders) continue;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const std::string kind = shard_kind(all[i].substr(all[i].rfind('/') + 1));
+      const auto is_beside = [&](const std::string& path) { return stem(path) == stem(all[i]); };
+      if ((!is_beside_data(kind) || is_text_data(kind)) && std::ranges::any_of(split.paths, is_beside))
+        by_kind.try_emplace(kind, all[i]);
+    }
+    if (by_kind.size() < 2) continue;
+    std::string files;
+    for (const auto& [kind, file] : by_kind)
+      files += (files.empty() ? "" : ", ") + in_quotes(paths_of(looked.folder->path, {file})[0]);
+    return invalid(
+        "read: split " + Value(split.name).dump() + " has files with different endings: " + files +
+        "; pass one of them, or a list of files with one ending; zip() has the lines of two side by side");
+  }
+  return {};
+}
+
+// The files and folders of a split, as paths.
+PathArgument paths_of_split(const Looked& looked, const std::string& name) {
+  PathArgument out;
+  if (const auto split =
+          looked.folder ? choose_splits(looked.splits, Value(name)) : Status(Code::not_found, "");
+      split.ok())
+    out.paths = paths_of(looked.folder->path, (*split)[0].paths);
+  out.is_list = out.paths.size() > 1;
+  return out;
+}
+
+uint64_t bytes_of_split(Store& store, const Looked& looked, const std::string& name) {
+  constexpr size_t kMostFiles = 1000;
+  std::vector<std::string> files;
+  for (const std::string& path : paths_of_split(looked, name).paths) {
+    const auto info = store.info(path);
+    if (!info.ok()) continue;
+    if (!info->is_directory) {
+      files.push_back(path);
+      continue;
+    }
+    for (size_t i = 0; i < looked.folder->listing->files.size() && files.size() < kMostFiles; ++i)
+      if (std::string file =
+              paths_of(looked.folder->path, {std::string(looked.folder->listing->files[i])})[0];
+          file.starts_with(path + "/"))
+        files.push_back(std::move(file));
+  }
+  uint64_t out = 0;
+  for (const std::string& file : files)
+    if (const auto info = store.info(file); info.ok()) out += info->size;
+  return files.size() < kMostFiles ? out : ~uint64_t{0};
+}
+
+// Cheaper than to look at the files, of which there may be many.
+bool may_have_manifest(Store& store, const PathArgument& paths) {
+  if (paths.paths.empty()) return false;
+  const std::string &path = paths.paths[0], name(kManifestName);
+  const std::string places[] = {path + "." + name, join_path(path, name), join_path(parent_of(path), name)};
+  return std::ranges::any_of(places, [&](const std::string& place) {
+    const auto there = has_file(store, place);
+    return !there.ok() || *there;
+  });
+}
+
+Value said_by_manifest(Store& store, const Looked& looked, const std::string& name,
+                       const FormatInfo& format) {
+  const PathArgument paths = paths_of_split(looked, name);
+  uint64_t twice = 0;
+  if (!may_have_manifest(store, paths)) return {};
+  auto files = probe(store, paths, twice);
+  if (!files.ok() || !fit(format, store, *files).ok()) return {};
+  return DatasetManifest(store, format, *files, paths.paths, true).about();
+}
+
+// Options that no format has, before anything is said of splits: "splits" for "split".
+Status check_known(const Wanted& wanted) {
+  if (!wanted.options.object()) return {};
+  for (const auto& [key, value] : *wanted.options.object()) {
+    const auto has_it = [&key = key](const auto& format) { return has_option(format.second, key); };
+    if (key == kSplit || std::ranges::any_of(formats(), has_it)) continue;
+    const std::string meant = did_you_mean(key, std::vector<std::string_view>{kSplit});
+    if (!meant.empty()) return invalid("read: no format has an option " + in_quotes(key) + meant);
+  }
+  return {};
+}
+
+Result<SourcePtr> open_chosen_splits(Store& store, const Wanted& wanted, const Looked& looked,
+                                     const IndexingOptions& indexing) {
+  SplitOpener splits;
+  for (const Split& split : looked.splits.all) splits.names.push_back(split.name);
+  const FormatInfo* info = looked.named ? looked.named : looked.format;
+  if (splits.names.empty() && info && info->splits && !info->takes_all_splits)
+    if (auto names = splits_of_format(*info, looked.path, store); names.ok())
+      splits.names = *std::move(names), splits.are_of_format = true;
+  splits.open = [&](const Value& split, const Value& options) -> Result<SourcePtr> {
+    HEADRACE_TRY(check_endings(looked, split));
+    Wanted one = wanted;
+    one.options = options;
+    one.options.set(kSplit, split);
+    return open_as_looked(store, one, looked, indexing);
+  };
+  splits.said = [&](const std::string& name, const FormatInfo& format) {
+    return said_by_manifest(store, looked, name, format);
+  };
+  splits.bytes = [&](const std::string& name) { return bytes_of_split(store, looked, name); };
+  return open_beside_others(splits, *wanted.options.find(kSplit), without_split(wanted.options));
+}
+
+Result<SourcePtr> open_found(Store& store, const Wanted& wanted, Looked looked, const IndexingOptions& indexing) {
+  if (wanted.options.find(kSplit) && !wanted.is_described)
+    return open_chosen_splits(store, wanted, looked, indexing);
+  if (looked.folder || looked.path.files.size() < 2 || !wanted.path.is_null() || wanted.is_described)
+    return open_as_looked(store, wanted, std::move(looked), indexing);
+  HEADRACE_ASSIGN(SourcePtr source, open_as_looked(store, wanted, looked, indexing));
+  return with_note_on_partitions(std::move(source), looked.path.files);
+}
+
 }  // namespace
+
+Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
+  if (wanted.options.find(kSkipUnreadable)) return open_what_is_readable(store, wanted, indexing);
+  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null()) {
+    Wanted without = wanted;
+    without.options = without_split(wanted.options);
+    return open_wanted(store, without, indexing);
+  }
+  HEADRACE_TRY(check_known(wanted));
+  HEADRACE_ASSIGN(Looked looked, look(store, wanted));
+  const std::shared_ptr<const Listing> listing = looked.path.listing;
+  HEADRACE_ASSIGN(SourcePtr source, open_found(store, wanted, std::move(looked), indexing));
+  return listing ? with_problems(std::move(source), listing->problems) : std::move(source);
+}
 
 Result<std::vector<std::string>> list_splits(Store& store, const std::string& path, std::string_view format) {
   HEADRACE_ASSIGN(Looked looked, look(store, {{{path}, false}, format}));

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
+#include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "headrace/codecs/npy.h"
@@ -119,6 +122,12 @@ class WebdatasetWriter final : public FileWriter {
 
   Status add(const std::vector<Tensor>& fields) override {
     HEADRACE_ASSIGN(std::string key, key_of(fields));
+    const size_t hash = std::hash<std::string>()(key);
+    if (keys_.contains(hash))
+      return invalid(
+          "'__key__': expected another key for each sample, got " + in_quotes(key) +
+          " again, whose files would replace those of the first when the tar is unpacked; make keys "
+          "different with map(), such as by the name of the split, or write each split by itself");
     HEADRACE_TRY(encode(fields));  // everything, before anything is written
     read_.assign(1, text_tensor(key));
     for (size_t i = 0; i < fields.size(); ++i) {
@@ -131,7 +140,7 @@ class WebdatasetWriter final : public FileWriter {
       if (member.content == Content::key) continue;
       HEADRACE_TRY(tar_.add(key + "." + member.suffix, data_of(fields[i], i)));
     }
-    last_ = std::move(key);
+    keys_.insert(hash);
     ++count_;
     return {};
   }
@@ -148,9 +157,6 @@ class WebdatasetWriter final : public FileWriter {
       const auto name = sample_name(member);
       if (!name || name->key != key || key.size() + 256 > kMostTarName)
         return invalid("'__key__': expected a name whose last part has no dot, got " + in_quotes(key));
-      if (key == last_)
-        return invalid("'__key__': expected another key than that of the sample before, got " +
-                       in_quotes(key) + " again");
       return key;
     }
     std::string number = std::to_string(count_);
@@ -204,7 +210,7 @@ class WebdatasetWriter final : public FileWriter {
   const std::vector<Member> members_;
   const std::string prefix_;  // of numbered keys
   TarWriter tar_;
-  std::string last_;  // the previous key
+  std::unordered_set<size_t> keys_;  // hashes of those of all samples of this file
   uint64_t count_ = 0;
   std::vector<std::string> made_;  // of the last sample, by field
   std::vector<Tensor> read_;

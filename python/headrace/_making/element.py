@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import _core
 from .._structure import differs, flatten, hiding_method, joined_path, names_in
+from .times import advice
 
 Leaves = list[Any]
 Spec = tuple[str, list[int | None]]  # dtype and dimensions; None: any size
@@ -61,6 +62,7 @@ def to_leaf(value: Any, name: str) -> Any:
         raise TypeError(
             f"expected arrays of numbers or bool, bytes or str, got {_spelled(value, array)} in field {name!r}"
             + ("; from_list and from_generator replace None with defaults=" if value is None else "")
+            + advice(array.dtype)
         )
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

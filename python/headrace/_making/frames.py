@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _core
 from .._structure import joined_path
+from .times import times_of
 
 LISTS = "; make a column of arrays of it with hr.ragged(…)"
 
@@ -63,8 +64,8 @@ def columns_of(node: Any) -> Any:
 
 def without_nulls(
     data: Any, nulls: Any, is_column: Callable[[object], bool], of_series: Callable[[Any, str], Any]
-) -> Any:
-    """Return nested columns without nulls, and with their masks, as `nulls` says.
+) -> tuple[Any, dict[str, str]]:
+    """Return nested columns without nulls, and with their masks, as `nulls` says; and the types of columns of times, by name.
 
     Args:
         data: As for `from_arrays`.
@@ -78,6 +79,7 @@ def without_nulls(
     """
     found: dict[str, Nullable] = {}  # by name
     names: list[str] = []
+    types: dict[str, str] = {}
 
     def look(node: Any, path: str) -> Any:
         node = columns_of(node)
@@ -88,6 +90,10 @@ def without_nulls(
             return items if isinstance(node, list) else tuple(items)
         name = path or "value"
         names.append(name)
+        if (times := times_of(node, name)) is not None:
+            types[name] = times.type
+            found[name] = Nullable(name, times.there, times.numbers[times.there])
+            return found[name]
         there = present_in(node)
         if there is None or (there.all() and nulls == "error"):
             return node
@@ -117,7 +123,7 @@ def without_nulls(
             return items if isinstance(node, list) else tuple(items)
         return node
 
-    return fill(tree, is_named=False) if found else data
+    return (fill(tree, is_named=False) if found else data), types
 
 
 def present_in(column: Any) -> np.ndarray[Any, Any] | None:
