@@ -61,7 +61,7 @@ test: build  ## run the C++ tests and the Python tests
 ORACLE_PIPELINES ?= 400
 ORACLE_SEED ?= 1
 # What `make test` passes over where these are not installed.
-WITH_READERS := $(addprefix tests/oracle/,test_arrow.py test_hdf5.py test_parquet.py test_sixteen_bits.py test_text_tables.py test_writers.py test_zarr.py) \
+WITH_READERS := $(addprefix tests/oracle/,test_arrow.py test_color_spaces.py test_hdf5.py test_parquet.py test_sixteen_bits.py test_text_tables.py test_writers.py test_zarr.py) \
   $(addprefix tests/,python/test_torch.py python/test_bf16.py python/test_made_elements.py python/test_nulls.py python/test_sources.py python/test_c_functions.py python/test_write.py cli/test_convert.py)
 WITH_ORACLES := $(addprefix tests/oracle/,pipelines test_tensorflow.py test_grain.py test_coco.py test_prepared.py)
 .PHONY: oracle

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -11,7 +12,9 @@
 
 #include "cli/commands.h"
 #include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "headrace/core/text/closest.h"
+#include "headrace/core/text/said_by.h"
 #include "headrace/core/value.h"
 
 namespace headrace::cli {
@@ -47,7 +50,7 @@ int complain(std::string_view text, std::string_view kind, int code, bool json) 
     out.set("error", text), out.set("kind", kind), out.set("exit_code", code);
     fmt::print(stderr, "{}\n", out.dump());
   } else {
-    fmt::print(stderr, "headrace: {}\n", text);
+    say(stderr, "headrace: {}\n", text);
   }
   return code;
 }
@@ -147,10 +150,12 @@ void refuse(const std::string& text) { throw CLI::ValidationError(text); }
 }  // namespace headrace::cli
 
 int main(int argc, char** argv) {
+  // A file that may not grow (`ulimit -f`) is an error with a message, and not the end of the process.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
     return headrace::cli::run_program(argc, argv);
   } catch (const std::exception& error) {  // out of memory; Headrace's own code does not throw
-    fmt::print(stderr, "headrace: {}\n", error.what());
+    headrace::cli::say(stderr, "headrace: {}\n", headrace::said_by(error).text());
     return headrace::cli::kProblem;
   }
 }

@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (splits.data_sets.empty() && !choose_splits(splits, Value(split.name)).ok()) std::abort();
   }
   if (!splits.all.empty() && choose_splits(splits, Value("all"))->size() != splits.all.size()) std::abort();
-  const auto partitions = hive_partitions(listing);
+  std::vector<std::string> copies;
+  const auto partitions = hive_partitions(listing, copies);
   if (!partitions.ok()) return 0;
   for (const HivePartition& one : *partitions)
     if (one.values.empty() || one.files.empty() || !std::ranges::all_of(one.files, is_there)) std::abort();

@@ -86,6 +86,7 @@ class Format(TypedDict):
     made: bool
     options: list[Option]
     split: list[Option]  # none, or the option that all formats of folders have in common
+    common: list[Option]  # those of every format that reads a path
     raises: list[tuple[str, str]]
     example: str
 
@@ -135,7 +136,7 @@ def docstring(info: Format) -> str:
         lines += ["", wrapped(paragraph, "    ", "    ")]
     path = info["path"] or (FILES if info["takes_files"] else "The file or folder.")
     lines += ["", "    Args:", wrapped(f"path: {sentence(path)}", " " * 8, " " * 12)]
-    for option in [*info["options"], *info["split"]]:
+    for option in [*info["options"], *info["split"], *info["common"]]:
         lines.append(wrapped(f"{python_name(option['name'])}: {meaning(option)}", " " * 8, " " * 12))
     if info["raises"]:
         lines += ["", "    Raises:"]
@@ -149,7 +150,7 @@ def docstring(info: Format) -> str:
 def function(info: Format) -> str:
     """Write one format's reader."""
     arguments = ["path: Paths" if info["takes_files"] else "path: Path"]
-    options = [*info["options"], *info["split"]]
+    options = [*info["options"], *info["split"], *info["common"]]
     if options:
         arguments += ["*", *map(argument, options)]
     items = ", ".join(map(given, options))

@@ -3,7 +3,7 @@
 # there it changes nothing. This is the one list: README, Makefile and CI all come here.
 #
 #   tools/install_system_packages.sh          what `make demo` and `make test` need
-#   tools/install_system_packages.sh --dev    also for `make nightly`, the fuzz targets, tests of pages in a browser and of archives
+#   tools/install_system_packages.sh --dev    also for `make nightly`, the fuzz targets, tests of pages in a browser, of archives and of codecs
 #   tools/install_system_packages.sh --print  print the names and install nothing
 set -euo pipefail
 
@@ -16,7 +16,7 @@ packages=(
   libhwy-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind 'chromium|chromium-browser' squashfs-tools zip)
+dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind 'chromium|chromium-browser' squashfs-tools zip libopenjp2-tools libjpeg-turbo-progs)
 
 print_only=no
 for argument in "$@"; do

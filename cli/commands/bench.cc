@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "cli/input/input.h"
+#include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "headrace/io/new_file.h"
 #include "headrace/run/report/report.h"
@@ -69,7 +71,7 @@ Result<Timed> measure(const BenchArguments& arguments, Loader& loader) {
 
 Result<int> bench(BenchArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
-  for (const std::string& note : opened.plan.dataset.notes()) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : opened.plan.dataset.notes()) say(stderr, "note: {}\n", as_typed(note));
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
@@ -100,13 +102,13 @@ Result<int> bench(BenchArguments arguments) {
     fmt::print("{}\n", out.dump(1));
     return kOk;
   }
-  fmt::print("{}\n{} {}, {}; first batch after {:.2f} s; {:.0f} workers\n\n{}", opened.title,
-             count_text(measured.batches), measured.batches == 1 ? "batch" : "batches",
-             plural(measured.epochs, "whole epoch"), measured.first_batch_s, number(report, "workers"),
-             report_text(report));
-  if (!arguments.html.empty()) fmt::print("{}: the same with charts\n", arguments.html);
+  say("{}\n{} {}, {}; first batch after {:.2f} s; {:.0f} workers\n\n{}", opened.title,
+      count_text(measured.batches), measured.batches == 1 ? "batch" : "batches",
+      plural(measured.epochs, "whole epoch"), measured.first_batch_s, number(report, "workers"),
+      Lines{report_text(report)});
+  if (!arguments.html.empty()) say("{}: the same with charts\n", arguments.html);
   if (!arguments.loader.trace.empty())
-    fmt::print("{}: a trace of the first epoch, for ui.perfetto.dev\n", arguments.loader.trace);
+    say("{}: a trace of the first epoch, for ui.perfetto.dev\n", arguments.loader.trace);
   return kOk;
 }
 

@@ -12,6 +12,8 @@
 #include "cli/input/input.h"
 #include "cli/input/left_out.h"
 #include "cli/look/encoded_again.h"
+#include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/byte_size.h"
 #include "headrace/core/text/closest.h"
@@ -231,31 +233,29 @@ std::string quarantine_of(const std::string& target) {
 void print(const WriteReport& report, const ConvertArguments& arguments, double seconds,
            const Source& source) {
   const auto bytes = static_cast<double>(report.manifest.bytes());
-  fmt::print("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
-             plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
-             report.manifest.format, size_text(bytes), seconds,
-             size_text((bytes - static_cast<double>(report.reused_bytes)) / std::max(seconds, 1e-3)));
+  say("{}: {} in {} of {}, {} ({:.1f} s, {}/s)\n", arguments.target,
+      plural(report.manifest.samples(), "sample"), plural(report.manifest.shards.size(), "file"),
+      report.manifest.format, size_text(bytes), seconds,
+      size_text((bytes - static_cast<double>(report.reused_bytes)) / std::max(seconds, 1e-3)));
   if (report.manifest.samples() == 0 && !arguments.where.empty() && source.size() > 0)
-    fmt::print("no sample matches --where\n");
+    say("no sample matches --where\n");
   if (report.reused_shards > 0)
-    fmt::print("{} of them from an earlier, interrupted run\n", plural(report.reused_shards, "file"));
-  if (!report.discarded.empty())
-    fmt::print("files of an earlier run were not reused: {}\n", report.discarded);
-  for (const std::string& warning : report.warnings) fmt::print("note: {}\n", warning);
+    say("{} of them from an earlier, interrupted run\n", plural(report.reused_shards, "file"));
+  if (!report.discarded.empty()) say("files of an earlier run were not reused: {}\n", report.discarded);
+  for (const std::string& warning : report.warnings) say("note: {}\n", warning);
   if (report.broken > 0)
-    fmt::print("{} left out: see {}\n", plural(report.broken, "broken sample"),
-               quarantine_of(arguments.target));
+    say("{} left out: see {}\n", plural(report.broken, "broken sample"), quarantine_of(arguments.target));
   if (const std::string left_out = left_out_columns_text(source);
       !left_out.empty() && arguments.fields.empty())
-    fmt::print("left out: {}\n", left_out);
-  for (const std::string& note : described_notes(source)) fmt::print("{}: {}\n", arguments.input.path, note);
+    say("left out: {}\n", left_out);
+  for (const std::string& note : described_notes(source))
+    say("{}: {}\n", arguments.input.path, as_typed(note, true));
   for (const std::string& note : notes_in(source.metadata()))
-    fmt::print("{}: {}\n", arguments.input.path, note);
+    say("{}: {}\n", arguments.input.path, as_typed(note, true));
   if (const std::string types = types_text(types_written(source, arguments.fields)); !types.empty())
-    fmt::print("written as plain numbers: {}\n", types);
-  if (const std::string hint = hint_of(report, arguments, source); !hint.empty())
-    fmt::print("hint: {}\n", hint);
-  if (arguments.write.verify) fmt::print("read back and compared\n");
+    say("written as plain numbers: {}\n", types);
+  if (const std::string hint = hint_of(report, arguments, source); !hint.empty()) say("hint: {}\n", hint);
+  if (arguments.write.verify) say("read back and compared\n");
 }
 
 Result<int> convert(ConvertArguments arguments) {
@@ -299,8 +299,8 @@ Result<int> convert(ConvertArguments arguments) {
   }
   print(*report, arguments, seconds, *source);
   if (indexed.files > 0)
-    fmt::print("{} with entropy points: {} in {}\n", plural(indexed.files, "JPEG file"),
-               size_text(static_cast<double>(indexed.bytes)), indexed.path);
+    say("{} with entropy points: {} in {}\n", plural(indexed.files, "JPEG file"),
+        size_text(static_cast<double>(indexed.bytes)), indexed.path);
   return kOk;
 }
 
@@ -358,6 +358,7 @@ void add_target(CLI::App& command, ConvertArguments& arguments) {
   command.add_option("--source-option", arguments.input.options, "An option of that format; may be repeated")
       ->option_text("NAME=VALUE")
       ->allow_extra_args(false);
+  add_skip_unreadable(command, arguments.input);
   command
       .add_option("--shard-size", arguments.shard_size,
                   "Start a new file after this many bytes of samples, such as 150MB")

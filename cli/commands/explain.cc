@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/input/input.h"
 #include "cli/input/slots.h"
+#include "cli/output/say.h"
 
 namespace headrace::cli {
 namespace {
@@ -31,12 +32,11 @@ Result<int> explain_unbound(const ExplainArguments& arguments, std::string_view 
     fmt::print("{}\n", out.dump(1));
     return kOk;
   }
-  fmt::print(
-      "{}\n\n{}\nThe pipeline needs data that its file does not contain; when all of it is bound, explain "
+  say("{}\n\n{}\nThe pipeline needs data that its file does not contain; when all of it is bound, explain "
       "shows what will run.\n",
-      arguments.input.path, steps_text(plan));
+      arguments.input.path, Lines{steps_text(plan)});
   for (const Slot& slot : slots_of(plan))
-    fmt::print("  {:<12} {}\n  {:<12}   {}\n", slot.name, expected_text(slot), "", bind_text(slot));
+    say("  {:<12} {}\n  {:<12}   {}\n", slot.name, expected_text(slot), "", bind_text(slot));
   return kOk;
 }
 
@@ -57,8 +57,8 @@ Result<int> explain(const ExplainArguments& arguments) {
     fmt::print("{}\n", out.dump(1));
     return kOk;
   }
-  fmt::print("{}\n\n{}fingerprint {}\n", opened.title, loader->explain(arguments.measure),
-             loader->fingerprint());
+  say("{}\n\n{}fingerprint {}\n", opened.title, Lines{loader->explain(arguments.measure)},
+      loader->fingerprint());
   return kOk;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/input/input.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 
 namespace headrace::cli {
@@ -38,11 +39,11 @@ Result<int> make_index(IndexArguments arguments) {
     fmt::print("{}\n", json_of(made, seconds).dump(1));
     return code;
   }
-  fmt::print("{}: {}, {} with entropy points", arguments.input.path, plural(made.samples, "sample"),
-             plural(made.files, "JPEG file"));
-  if (made.failed > 0) fmt::print(", {} unreadable (see `headrace verify`)", count_text(made.failed));
-  fmt::print(" ({:.1f} s)\n", seconds);
-  if (made.bytes > 0) fmt::print("{} in {}\n", size_text(static_cast<double>(made.bytes)), made.path);
+  say("{}: {}, {} with entropy points", arguments.input.path, plural(made.samples, "sample"),
+      plural(made.files, "JPEG file"));
+  if (made.failed > 0) say(", {} unreadable (see `headrace verify`)", count_text(made.failed));
+  say(" ({:.1f} s)\n", seconds);
+  if (made.bytes > 0) say("{} in {}\n", size_text(static_cast<double>(made.bytes)), made.path);
   return code;
 }
 

@@ -10,10 +10,14 @@
 #include "cli/input/hints.h"
 #include "cli/input/left_out.h"
 #include "cli/look/survey.h"
+#include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/opening/open.h"
+#include "headrace/formats/opening/readable.h"
+#include "headrace/io/skipping_store.h"
 #include "headrace/run/measure/machine.h"
 
 namespace headrace::cli {
@@ -28,8 +32,9 @@ struct InspectArguments {
 };
 
 // One line of output: a name in the left column, then a text.
-template <class... T> void line(std::string_view name, fmt::format_string<T...> format, T&&... values) {
-  fmt::print("  {:<10}  {}\n", name, fmt::format(format, std::forward<T>(values)...));
+template <class... T>
+void line(std::string_view name, fmt::format_string<Said<T>...> format, const T&... values) {
+  say("  {:<10}  {}\n", name, Lines{said_as<T...>(format, values...)});
 }
 
 template <class T> T quantile(const std::vector<T>& sorted, double q) {
@@ -86,34 +91,28 @@ void print_labels(const Survey& found, const std::vector<std::string>& classes) 
   if (rows.size() <= kShownLabels) std::ranges::sort(rows, {}, [](const auto& row) { return row.second; });
   for (size_t i = 0; i < std::min(rows.size(), kShownLabels); ++i) {
     const auto& [count, label] = rows[i];
-    fmt::print("  {:>10}  {:>7} {:<21}{}\n", label, count_text(count),
-               bar(static_cast<double>(count) / static_cast<double>(most), 20), class_text(classes, label));
+    say("  {:>10}  {:>7} {:<21}{}\n", label, count_text(count),
+        bar(static_cast<double>(count) / static_cast<double>(most), 20), class_text(classes, label));
   }
   if (rows.size() > kShownLabels)
-    fmt::print("  {:>10}  the {} most frequent; the rarest occurs {}\n", "…", kShownLabels,
-               plural(rows.back().first, "time"));
-}
-
-// A name from a file, which may contain control characters, for a terminal.
-std::string shown(const std::string& name) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  return std::ranges::any_of(name, is_control) ? Value(name).dump() : name;
+    say("  {:>10}  the {} most frequent; the rarest occurs {}\n", "…", kShownLabels,
+        plural(rows.back().first, "time"));
 }
 
 // The features of the Examples, and the call that parses them.
 void print_features(const FeatureSurvey& features, const std::string& field) {
   size_t widest = 0;
   const auto rows = features.rows();
-  for (const FeatureSurvey::Row& row : rows) widest = std::max(widest, shown(row.name).size());
+  for (const FeatureSurvey::Row& row : rows) widest = std::max(widest, printable(row.name).size());
   for (size_t i = 0; i < rows.size(); ++i)
-    line(i == 0 ? "features" : "", "{:<{}}  {:<16} {}", shown(rows[i].name), widest, rows[i].spec,
+    line(i == 0 ? "features" : "", "{:<{}}  {:<16} {}", printable(rows[i].name), widest, rows[i].spec,
          rows[i].note);
   if (features.others() > 0)
     line("", "{} not in tf.train.Example format",
          plural(features.others(), "record") + (features.others() == 1 ? " is" : " are"));
   std::string code = features.python(field);
   for (size_t at = 0; (at = code.find('\n', at)) != std::string::npos; at += 15) code.insert(at + 1, 14, ' ');
-  line("parse", "{}", code);
+  line("parse", "{}", Lines{code});
 }
 
 void print_broken(const Survey& found, const Source& source, const std::string& path) {
@@ -121,8 +120,8 @@ void print_broken(const Survey& found, const Source& source, const std::string& 
     return line("broken", "none, judging by headers; `headrace verify {}` decodes everything", path);
   line("broken", "{} of {}", count_text(found.broken.size()), count_text(found.looked));
   const std::vector<std::string> lines = broken_lines(found.broken, source, 1);
-  for (size_t i = 0; i < std::min(lines.size(), kShownBroken); ++i) fmt::print("    {}\n", lines[i]);
-  if (lines.size() > kShownBroken) fmt::print("    … `headrace verify --json {}` lists all of them\n", path);
+  for (size_t i = 0; i < std::min(lines.size(), kShownBroken); ++i) say("    {}\n", lines[i]);
+  if (lines.size() > kShownBroken) say("    … `headrace verify --json {}` lists all of them\n", path);
 }
 
 std::string format_of(const Source& source) {
@@ -135,14 +134,13 @@ void print_problems(const Source& source, const std::string& path) {
   const std::string missing = told_of(source, "missing");
   if (!missing.empty()) line("missing", "{}", missing);
   for (const std::string& note : notes_of(source))
-    if (note != missing) line("note", "{}", note);
+    if (note != missing) line("note", "{}", as_typed(note));
   if (const std::string empty = told_of(source, "empty"); !empty.empty()) line("empty", "{}", empty);
   const Value::List problems = problems_of(source);
   if (problems.empty()) return;
   line("left out", "{}", problems_text(problems));
   for (size_t i = 0; i < std::min(problems.size(), kShownBroken); ++i)
-    fmt::print("    {}: {}\n", join_path(path, *problems[i].get_text("path")),
-               *problems[i].get_text("reason"));
+    say("    {}: {}\n", join_path(path, *problems[i].get_text("path")), *problems[i].get_text("reason"));
 }
 
 std::string type_text(const Value& types, const std::string& name) {
@@ -166,7 +164,7 @@ void print_text(const SampleReader& reader, const Survey& found, const std::stri
   const std::string name = format_of(source);
   const FormatInfo* format = find_format(name);
   const Schema& schema = source.schema();
-  fmt::print("{}\n", path);
+  say("{}\n", path);
   line("format", "{}{}{}", name, format ? ": " : "", format ? format->doc : "");
   const double total = mean(found.bytes) * static_cast<double>(found.size);
   const bool all = found.looked == found.size;
@@ -248,7 +246,10 @@ Value json_of(const SampleReader& reader, const Survey& found, const std::string
 std::vector<std::string> splits_to_choose(const InputArguments& input) {
   const Value options = options_value(input.options);
   if (options.find("split")) return {};
-  auto names = list_splits(*file_store(), input.path, input.format);
+  SkippingStore skipping(*file_store());
+  const Value* skips = options.find(kSkipUnreadable);
+  Store& store = skips && *skips == Value(true) ? static_cast<Store&>(skipping) : *file_store();
+  auto names = list_splits(store, input.path, input.format);
   return names.ok() && names->size() > 1 ? *std::move(names) : std::vector<std::string>();
 }
 
@@ -272,10 +273,10 @@ Status show_splits(const InputArguments& input, const std::vector<std::string>& 
       entry.set("error", source.status().text());
     }
     lines +=
-        fmt::format("  {:>10}  {}\n", shown(name),
+        fmt::format("  {:>10}  {}\n", printable(name),
                     source.ok() ? fmt::format("{}, {}, {}", format_of(**source),
                                               plural((*source)->size(), "sample"), (*source)->schema().text())
-                                : std::string(source.status().text()));
+                                : printable(source.status().text()));
     splits.set(name, std::move(entry));
   }
   if (opened == 0) return wrong;
@@ -284,9 +285,9 @@ Status show_splits(const InputArguments& input, const std::vector<std::string>& 
     fmt::print("{}\n", out.dump(1));
     return {};
   }
-  fmt::print("{}\n", input.path);
+  say("{}\n", input.path);
   line("splits", "{}", count_text(names.size()));
-  fmt::print("{}", lines);
+  say("{}", Lines{lines});
   line("hint", "--option split={} reads one of them, --option split=all reads all as one", names[0]);
   return {};
 }

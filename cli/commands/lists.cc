@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
+#include "cli/output/say.h"
 #include "headrace/formats/format.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/writer.h"
@@ -20,26 +21,24 @@ std::string default_text(const Value& fallback, const std::string& type) {
 
 Result<int> list_formats() {
   for (const auto& [name, format] : formats()) {
-    fmt::print("{:<16} {}{}\n", name, format.doc,
-               !format.recognise && format.open ? " Only with --format." : "");
+    say("{:<16} {}{}\n", name, format.doc, !format.recognise && format.open ? " Only with --format." : "");
     for (const OptionInfo& option : format.options)
-      fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
+      say("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
   }
-  fmt::print("\nformats that `headrace convert` can write:\n");
+  say("\nformats that `headrace convert` can write:\n");
   for (const auto& [name, writer] : writers()) {
-    fmt::print("{:<16} {}{}\n", name, writer.doc,
-               writer.ending.empty() ? "" : fmt::format(" Chosen by the extension {}.", writer.ending));
+    say("{:<16} {}{}\n", name, writer.doc,
+        writer.ending.empty() ? "" : fmt::format(" Chosen by the extension {}.", writer.ending));
     for (const OptionInfo& option : writer.options)
-      fmt::print("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
+      say("{:<16}   --option {}=…  {}\n", "", option.name, option.doc);
   }
   return kOk;
 }
 
 void describe(const std::vector<OptionInfo>& options) {
   for (const OptionInfo& option : options)
-    fmt::print("  {:<14} {} {}\n  {:<14}   {}\n", option.name, option.type,
-               option.required ? "required" : "= " + default_text(option.fallback, option.type), "",
-               option.doc);
+    say("  {:<14} {} {}\n  {:<14}   {}\n", option.name, option.type,
+        option.required ? "required" : "= " + default_text(option.fallback, option.type), "", option.doc);
 }
 
 Result<int> describe_format(const std::string& name) {
@@ -47,14 +46,13 @@ Result<int> describe_format(const std::string& name) {
   const WriterInfo* writer = find_writer(name);
   if (!format && !writer) refuse(no_format(name));
   if (format) {
-    fmt::print("{}\n  {}{}\n", name, format->doc,
-               !format->recognise && format->open ? " Only with --format." : "");
+    say("{}\n  {}{}\n", name, format->doc, !format->recognise && format->open ? " Only with --format." : "");
     describe(format->options);
     if (const auto split = split_option(*format)) describe({*split});
   }
   if (!writer) return kOk;
-  fmt::print("{}{}, as written by `headrace convert`\n  {}{}\n", format ? "\n" : "", name, writer->doc,
-             writer->ending.empty() ? "" : fmt::format(" Chosen by the extension {}.", writer->ending));
+  say("{}{}, as written by `headrace convert`\n  {}{}\n", format ? "\n" : "", name, writer->doc,
+      writer->ending.empty() ? "" : fmt::format(" Chosen by the extension {}.", writer->ending));
   describe(writer->options);
   return kOk;
 }
@@ -62,18 +60,17 @@ Result<int> describe_format(const std::string& name) {
 void describe(const OpInfo& op) {
   std::string inputs;
   for (const std::string& input : op.inputs) inputs += (inputs.empty() ? "" : ", ") + input;
-  fmt::print("{}({}{}){}\n  {}\n", op.name, inputs, op.variadic ? ", …" : "", op.random ? "    random" : "",
-             op.doc);
+  say("{}({}{}){}\n  {}\n", op.name, inputs, op.variadic ? ", …" : "", op.random ? "    random" : "", op.doc);
   for (const ParamInfo& param : op.params) {
     const std::string given = param.required ? "required" : "= " + default_text(param.fallback, param.type);
-    fmt::print("  {:<14} {} {}{}\n  {:<14}   {}\n", param.name, param.type, given,
-               param.bindable ? "; or a field of the sample" : "", "", param.doc);
+    say("  {:<14} {} {}{}\n  {:<14}   {}\n", param.name, param.type, given,
+        param.bindable ? "; or a field of the sample" : "", "", param.doc);
   }
 }
 
 Result<int> list_ops(const std::string& name) {
   if (name.empty()) {
-    for (const auto& [op_name, op] : ops()) fmt::print("{:<22} {}\n", op_name, op.doc);
+    for (const auto& [op_name, op] : ops()) say("{:<22} {}\n", op_name, op.doc);
     return kOk;
   }
   const OpInfo* op = find_op(name);

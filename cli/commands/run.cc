@@ -9,8 +9,11 @@
 #include "cli/input/input.h"
 #include "cli/look/batch_hash.h"
 #include "cli/look/on_error_counts.h"
+#include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "headrace/graph/explain/notes.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/new_file.h"
 
 namespace headrace::cli {
@@ -95,7 +98,7 @@ Status run_part(const RunArguments& arguments, bool batched, uint64_t limit, Loa
     }
     part.hash.add(batch);
     ++part.batches, part.samples += samples_in(batch, batched);
-    if (arguments.each) fmt::print("  batch {}: {}\n", part.batches - 1, part.hash.text());
+    if (arguments.each) say("  batch {}: {}\n", part.batches - 1, part.hash.text());
     progress.show(part.batches);
   }
   loader.stop();
@@ -118,13 +121,13 @@ void print_part(const Part& part, bool batched, bool json) {
   std::string broken = part.broken.text();
   if (!broken.empty())
     broken = fmt::format(" ({}{})", broken, part.finished ? "" : ", including those read ahead");
-  fmt::print("epoch {}: {}{}{}, xxh3-128 {}{}\n", part.epoch, counts, plural(part.samples, "sample"), broken,
-             part.hash.text(), part.finished ? "" : " so far");
+  say("epoch {}: {}{}{}, xxh3-128 {}{}\n", part.epoch, counts, plural(part.samples, "sample"), broken,
+      part.hash.text(), part.finished ? "" : " so far");
 }
 
 Result<int> run_pipeline(RunArguments arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, arguments.batch_size));
-  for (const std::string& note : opened.plan.dataset.notes()) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : opened.plan.dataset.notes()) say(stderr, "note: {}\n", as_typed(note));
   arguments.loader.seed = opened.plan.seed;
   if (arguments.no_rewrites) arguments.loader.rewrites_off = {"all"};
   HEADRACE_ASSIGN(const std::unique_ptr<Loader> loader, opened.plan.dataset.loader(arguments.loader));
@@ -133,13 +136,15 @@ Result<int> run_pipeline(RunArguments arguments) {
     refuse("run: this pipeline never ends (it repeats forever); set --batches to stop it");
   if (!arguments.state.empty()) HEADRACE_TRY(check_state_place(arguments.state));
   Part part;
-  if (!arguments.state.empty() && file_store()->info(arguments.state).ok()) {
+  const Result<FileInfo> state = arguments.state.empty() ? Status(Code::not_found, "no state is wanted")
+                                                         : file_store()->info(arguments.state);
+  if (!state.ok() && !is_absent(state.status())) return state.status();  // else the epoch would begin again
+  if (state.ok()) {
     auto loaded = load_state(arguments.state, *loader);
     if (!loaded.ok()) return loaded.status().before(arguments.state + ": ");
     part = *std::move(loaded);
     if (part.batches > 0 && !arguments.json)
-      fmt::print("continuing after {} {}\n", count_text(part.batches),
-                 part.batches == 1 ? "batch" : "batches");
+      say("continuing after {} {}\n", count_text(part.batches), part.batches == 1 ? "batch" : "batches");
   }
   uint64_t left = arguments.batches == 0 ? std::numeric_limits<uint64_t>::max() : arguments.batches;
   for (uint64_t epoch = 0; epoch < arguments.epochs && left > 0; ++epoch, part = {}) {

@@ -14,6 +14,7 @@
 #include "cli/input/sample_reader.h"
 #include "cli/look/broken.h"
 #include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/parallel_for.h"
 #include "headrace/core/text/text.h"
@@ -128,7 +129,9 @@ Value json_of(const SampleReader& reader, const std::vector<Broken>& broken, con
   set_told(reader.source(), out);
   if (!altered.empty()) out.set("altered", Value::List(altered.begin(), altered.end()));
   const std::vector<std::string> notes = notes_in(reader.source().metadata());
-  if (!notes.empty()) out.set("notes", Value::List(notes.begin(), notes.end()));
+  Value::List typed;
+  for (const std::string& note : notes) typed.emplace_back(as_typed(note));
+  if (!typed.empty()) out.set("notes", std::move(typed));
   if (!hint.empty()) out.set("hints", Value::List{hint});
   return out;
 }
@@ -142,10 +145,9 @@ std::string decoders_text(const Decoders& decoders) {
 }
 
 void print_totals(const std::vector<Broken>& broken) {
-  fmt::print("\n");
-  for (const auto& [reason, count] : totals_by_reason(broken))
-    fmt::print("{:>8}  {}\n", count_text(count), reason);
-  fmt::print("\n");
+  say("\n");
+  for (const auto& [reason, count] : totals_by_reason(broken)) say("{:>8}  {}\n", count_text(count), reason);
+  say("\n");
 }
 
 Result<int> verify(const VerifyArguments& arguments) {
@@ -167,24 +169,24 @@ Result<int> verify(const VerifyArguments& arguments) {
     fmt::print("{}\n", json_of(reader, broken, decoders, seconds, hint, altered).dump(1));
     return code;
   }
-  for (const std::string& line : broken_lines(broken, *source, kMostOfAReason)) fmt::print("{}\n", line);
+  for (const std::string& line : broken_lines(broken, *source, kMostOfAReason)) say("{}\n", line);
   if (broken.size() > 1) print_totals(broken);
   const auto unknown = static_cast<uint64_t>(std::ranges::count(broken, Code::unavailable, &Broken::code));
   std::string what = !reader.has_images() ? "read; there are no images to decode" : "read and decoded";
   if (unknown > 0) what = fmt::format("{} of them not supported; {}", count_text(unknown), what);
   if (num_bytes > 0) what += ", " + size_text(static_cast<double>(num_bytes));
-  fmt::print("{}: {} of {} broken ({} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
-             plural(source->size(), "sample"), what, seconds);
-  if (!decoders.empty()) fmt::print("decoded by {}\n", decoders_text(decoders));
+  say("{}: {} of {} broken ({} in {:.1f} s)\n", arguments.input.path, count_text(broken.size()),
+      plural(source->size(), "sample"), what, seconds);
+  if (!decoders.empty()) say("decoded by {}\n", decoders_text(decoders));
   if (const std::string left_out = left_out_text(*source); !left_out.empty())
-    fmt::print("left out because of their names: {}\n", left_out);
-  for (const std::string& note : notes_in(source->metadata())) fmt::print("{}\n", note);
-  for (const std::string& note : described_notes(*source)) fmt::print("{}\n", note);
+    say("left out because of their names: {}\n", left_out);
+  for (const std::string& note : notes_in(source->metadata())) say("{}\n", as_typed(note));
+  for (const std::string& note : described_notes(*source)) say("{}\n", as_typed(note));
   if (!altered.empty())
-    fmt::print("{}\n", altered_text(altered));
+    say("{}\n", altered_text(altered));
   else if (comparison.size() > 0 && broken.empty())
-    fmt::print("the samples match the hashes that were stored with them\n");
-  if (!hint.empty()) fmt::print("hint: {}\n", hint);
+    say("the samples match the hashes that were stored with them\n");
+  if (!hint.empty()) say("hint: {}\n", hint);
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/look/on_error_counts.h"
 #include "cli/output/gallery_page.h"
 #include "cli/output/picture.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "cli/output/write_file.h"
 #include "headrace/graph/node.h"
@@ -193,13 +194,13 @@ Result<Sheet> make_sheet(const Opened& opened, uint64_t count) {
 
 void print_text(const Sheet& sheet, const ViewArguments& arguments, const std::string& page_path,
                 const std::string& title) {
-  fmt::print("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
-             plural(sheet.tiles.size(), "sample"), title, page_path);
+  say("{}: the first {} of epoch 0 of {}\n{}: the same with labels\n", arguments.out,
+      plural(sheet.tiles.size(), "sample"), title, page_path);
   if (sheet.broken.replaced > 0)
-    fmt::print("{} replaced{}\n", plural(sheet.broken.replaced, "broken sample"),
-               sheet.marked ? ", in red frames" : ", including those read ahead");
+    say("{} replaced{}\n", plural(sheet.broken.replaced, "broken sample"),
+        sheet.marked ? ", in red frames" : ", including those read ahead");
   if (sheet.broken.skipped > 0)
-    fmt::print("{} skipped, including those read ahead\n", plural(sheet.broken.skipped, "broken sample"));
+    say("{} skipped, including those read ahead\n", plural(sheet.broken.skipped, "broken sample"));
 }
 
 void print_json(const Sheet& sheet, const ViewArguments& arguments, const std::string& page_path) {

@@ -194,6 +194,7 @@ Value json_of(const Diagnosis& d) {
   out.set("broken", broken_values(d.look.broken)), out.set("reasons", reason_values(d.look.broken));
   const Value metadata = source.metadata();
   if (const Value* left_out = metadata.find("left_out")) out.set("left_out", *left_out);
+  if (const Value* unreadable = metadata.find("unreadable")) out.set("unreadable", *unreadable);
   if (Value::List problems = problems_of(source); !problems.empty()) out.set("problems", std::move(problems));
   set_told(source, out);
   out.set("duplicates", duplicates_of(d)), out.set("suspicious", suspicious_of(d));

@@ -5,6 +5,8 @@
 
 #include "cli/doctor/report.h"
 #include "cli/input/left_out.h"
+#include "cli/output/as_typed.h"
+#include "cli/output/say.h"
 #include "cli/output/terminal.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/images/image_files.h"
@@ -42,17 +44,17 @@ void wrap(std::string_view head, std::string_view text, size_t indent = kIndent)
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!empty && line.size() + 1 + word.size() > kWidth) {
-      fmt::print("{}\n", line);
+      say("{}\n", line);
       line = std::string(indent, ' '), empty = true;
     }
     line += (empty ? "" : " ") + std::string(word), empty = false;
   }
-  fmt::print("{}\n", line);
+  say("{}\n", line);
 }
 
 void more(size_t all) {
   if (all > kShown)
-    fmt::print("{:{}}… and {} more: --json lists all of them\n", "", kIndent + 2, count_text(all - kShown));
+    say("{:{}}… and {} more: --json lists all of them\n", "", kIndent + 2, count_text(all - kShown));
 }
 
 class Text {
@@ -76,7 +78,7 @@ class Text {
 
   void head() const {
     const auto format = d_.reader.source().describe().get_text("format");
-    fmt::print("{}: {} of {}\n", d_.path, plural(d_.look.size, "sample"), format.ok() ? *format : "data");
+    say("{}: {} of {}\n", d_.path, plural(d_.look.size, "sample"), format.ok() ? *format : "data");
     std::string text =
         all() ? "all of them" : fmt::format("{} of them, evenly spread", count_text(d_.look.samples.size()));
     text += fmt::format("{} in {:.1f} s", images() ? ", read and decoded" : ", read", d_.look.seconds);
@@ -95,18 +97,17 @@ class Text {
     const std::string left_out = left_out_text(source);
     wrap("broken", broken.empty() ? "none" : fmt::format("{} of {}", count_text(broken.size()), looked()));
     const std::vector<std::string> lines = broken_lines(broken, source, 1);
-    for (size_t i = 0; i < std::min(lines.size(), kShown); ++i)
-      fmt::print("{:{}}{}\n", "", kIndent + 2, lines[i]);
+    for (size_t i = 0; i < std::min(lines.size(), kShown); ++i) say("{:{}}{}\n", "", kIndent + 2, lines[i]);
     more(lines.size());
-    for (const std::string& note : described_notes(source)) wrap("", note);
-    for (const std::string& note : notes_in(source.metadata())) wrap("", note);
+    for (const std::string& note : described_notes(source)) wrap("", as_typed(note));
+    for (const std::string& note : notes_in(source.metadata())) wrap("", as_typed(note));
     if (!left_out.empty()) wrap("", "left out because of their names: " + left_out);
     const Value::List problems = problems_of(source);
     if (problems.empty()) return;
     wrap("", "left out: " + problems_text(problems));
     for (size_t i = 0; i < std::min(problems.size(), kShown); ++i)
-      fmt::print("{:{}}{}: {}\n", "", kIndent + 2, join_path(d_.path, *problems[i].get_text("path")),
-                 *problems[i].get_text("reason"));
+      say("{:{}}{}: {}\n", "", kIndent + 2, join_path(d_.path, *problems[i].get_text("path")),
+          *problems[i].get_text("reason"));
     more(problems.size());
   }
 
@@ -128,10 +129,10 @@ class Text {
     for (size_t i = 0; i < std::min(groups.size(), kShown); ++i) {
       const size_t shown = groups[i].size() <= kShownOfGroup + 1 ? groups[i].size() : kShownOfGroup;
       for (size_t j = 0; j < shown; ++j)
-        fmt::print("{:{}}{} {}{}\n", "", kIndent + 2, j == 0 ? " " : "=", d_.file(groups[i][j]),
-                   label(groups[i][j]));
+        say("{:{}}{} {}{}\n", "", kIndent + 2, j == 0 ? " " : "=", d_.file(groups[i][j]),
+            label(groups[i][j]));
       if (groups[i].size() > shown)
-        fmt::print("{:{}}= … {} more\n", "", kIndent + 2, count_text(groups[i].size() - shown));
+        say("{:{}}= … {} more\n", "", kIndent + 2, count_text(groups[i].size() - shown));
     }
     more(groups.size());
   }
@@ -174,8 +175,8 @@ class Text {
       if (one.samples.empty()) continue;
       wrap("  " + one.name, fmt::format("{}: {}: {}", count_text(one.samples.size()), one.rule, one.why));
       for (size_t i = 0; i < std::min(one.samples.size(), kShown); ++i)
-        fmt::print("{:{}}{}  ({})\n", "", kIndent + 2, d_.file(one.samples[i]),
-                   figures(d_.look.samples[one.samples[i]]));
+        say("{:{}}{}  ({})\n", "", kIndent + 2, d_.file(one.samples[i]),
+            figures(d_.look.samples[one.samples[i]]));
       more(one.samples.size());
     }
   }
@@ -228,9 +229,8 @@ class Text {
                              plural(s.samples.size(), "sample"), Slow::kFar, usual));
     for (size_t i = 0; i < std::min(s.samples.size(), kShown); ++i) {
       const Slow::One& one = s.samples[i];
-      fmt::print("{:{}}{}  ({:.1f} ms to read, {:.1f} ms to decode; {})\n", "", kIndent + 2,
-                 d_.file(one.sample), one.read_s * 1e3, one.decode_s * 1e3,
-                 figures(d_.look.samples[one.sample]));
+      say("{:{}}{}  ({:.1f} ms to read, {:.1f} ms to decode; {})\n", "", kIndent + 2, d_.file(one.sample),
+          one.read_s * 1e3, one.decode_s * 1e3, figures(d_.look.samples[one.sample]));
     }
     more(s.samples.size());
   }
@@ -240,8 +240,8 @@ class Text {
     const auto rate = [](const ReadRate& r) {
       return fmt::format("{}/s ({})", size_text(r.bytes_per_s), r.readers);
     };
-    fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, from, rate(layouts->as_they_lie),
-               rate(layouts->one_file_shuffled), rate(layouts->one_file_in_order));
+    say("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, from, rate(layouts->as_they_lie),
+        rate(layouts->one_file_shuffled), rate(layouts->one_file_in_order));
   }
 
   void figures_of(const Measured& m) const {
@@ -282,7 +282,7 @@ class Text {
     if (!m.advice.empty()) wrap("  marks", "* worth a try; - measured for comparison, not advised");
     for (const Advice& one : m.advice) {
       wrap(one.is_advised() ? "  *" : "  -", one.verdict, 4);
-      if (!one.how.empty()) fmt::print("        {}\n", one.how);
+      if (!one.how.empty()) say("        {}\n", one.how);
     }
   }
 
@@ -293,8 +293,7 @@ class Text {
          fmt::format("{}, {}; in brackets, the fastest number of concurrent reads{}",
                      plural(r.samples, "sample"), size_text(static_cast<double>(r.bytes)),
                      r.on_same_disk ? "" : "; the one file was on another disk, in " + r.folder));
-    fmt::print("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as stored", "one file, shuffled",
-               "in order");
+    say("{:{}}{:<16}{:>16}{:>22}{:>20}\n", "", kIndent, "", "as stored", "one file, shuffled", "in order");
     rates("from the disk", r.disk);
     rates("from memory", r.memory);
     if (!r.disk) wrap("", "not from the disk: " + r.skipped);

@@ -12,10 +12,12 @@
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/image.h"
 #include "headrace/core/byte_size.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/graph/node.h"
+#include "headrace/io/retrying_store.h"
 
 namespace headrace::cli {
 namespace {
@@ -78,10 +80,10 @@ const Source* first_source(const Node& node) {
 Status no_data(const std::string& path, std::string_view text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   if (has("\"verb\""))
-    return invalid("expected data, got the saved pipeline '" + path + "'; `headrace explain " + path +
-                   "` shows it; run, bench and view accept it");
-  return invalid("expected data, got '" + path +
-                 "', the saved state of an iteration; `headrace run --state` accepts it");
+    return invalid("expected data, got the saved pipeline " + in_quotes(path) + "; `headrace explain " +
+                   path + "` shows it; run, bench and view accept it");
+  return invalid("expected data, got " + in_quotes(path) +
+                 ", the saved state of an iteration; `headrace run --state` accepts it");
 }
 
 }  // namespace
@@ -96,6 +98,12 @@ Value options_value(const std::vector<std::string>& options) {
     out.set(option.substr(0, sign), parsed.ok() ? *std::move(parsed) : Value(text));
   }
   return out;
+}
+
+void add_skip_unreadable(CLI::App& command, InputArguments& arguments) {
+  command.add_flag_callback(
+      "--skip-unreadable", [&arguments] { arguments.options.emplace_back("skip_unreadable=true"); },
+      "Leave out what cannot be examined, such as a folder without permission, with a note; else an error");
 }
 
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan) {
@@ -113,6 +121,7 @@ void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan
                   "An option of the format, such as classes='[\"cat\", \"dog\"]'; may be repeated")
       ->option_text("NAME=VALUE")
       ->allow_extra_args(false);
+  add_skip_unreadable(command, arguments);
   if (!plan) return;
   command
       .add_option(
@@ -159,6 +168,9 @@ void add_settings(CLI::App& command, LoaderOptions& options) {
           "locked: keep the initial values of settings that are not given")
       ->option_text("auto|locked")
       ->check(CLI::IsMember({"auto", "locked"}));
+  command.add_option("--retries", options.retries, "How often a read is tried again that failed for now")
+      ->option_text("N = " + std::to_string(options.retries))
+      ->check(CLI::Range(size_t{0}, Retries::kMost));
   add_memory_budget(command, options);
 }
 
@@ -292,7 +304,7 @@ std::vector<std::string> class_names(const Node& plan) {
 Result<std::string> read_text_file(const std::string& path) {
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, file_store()->open(path));
   auto bytes = read_bytes(*file, 0, ~uint64_t{0}, kLargestPlan);
-  if (!bytes.ok()) return bytes.status().before("'" + path + "': ");
+  if (!bytes.ok()) return bytes.status().before(in_quotes(path) + ": ");
   return std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
 }
 

@@ -22,6 +22,8 @@ struct InputArguments {
 };
 // Each is "name=value"; the value is JSON, "classes=[\"cat\"]", else a string, "root=images".
 Value options_value(const std::vector<std::string>& options);
+// --skip-unreadable.
+void add_skip_unreadable(CLI::App& command, InputArguments& arguments);
 // `plan`: whether PATH may also be a saved pipeline.
 void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan);
 

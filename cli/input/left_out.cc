@@ -50,8 +50,8 @@ Value::List problems_of(const Source& source) {
 }
 
 std::string problems_text(const Value::List& problems) {
-  return plural(problems.size(), "name") + " that could not be read or " +
-         (problems.size() == 1 ? "is not a file" : "are not files");
+  return plural(problems.size(), "name") +
+         (problems.size() == 1 ? " that is not a file" : " that are not files");
 }
 
 }  // namespace headrace::cli

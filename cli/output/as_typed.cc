@@ -22,7 +22,7 @@ template <class Registry> bool has_option(const Registry& registry, std::string_
 
 // The flag for option `name`; "" if it is not an option, or may be one of both source and target.
 std::string_view flag_of(std::string_view name, bool converts) {
-  const bool reads = has_option(formats(), name);
+  const bool reads = name == "split" || has_option(formats(), name);  // folders have splits, not formats
   if (!converts) return reads ? "--option " : "";
   const bool writes = has_option(writers(), name);
   return reads == writes ? "" : reads ? "--source-option " : "--option ";
@@ -101,6 +101,12 @@ std::string as_typed(std::string_view text, bool converts) {
     // After a comma it is an argument of a call.
     const bool begins = out.empty() || (out.ends_with(' ') && !out.ends_with(", "));
     if (begins && length > 0 && text.substr(length).starts_with('=')) {
+      constexpr std::string_view kSkip = "skip_unreadable=True";
+      if (text.starts_with(kSkip)) {
+        out += "--skip-unreadable";
+        text.remove_prefix(kSkip.size());
+        continue;
+      }
       const bool is_format = name == "format";
       const std::string_view flag = is_format ? format_flag : flag_of(name, converts);
       std::string_view rest = text.substr(length + 1);

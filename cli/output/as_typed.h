@@ -1,4 +1,4 @@
-// Options in messages, rewritten from Python syntax to command line syntax.
+// Options in messages and notes, rewritten from Python syntax to command line syntax.
 #pragma once
 #include <string>
 #include <string_view>

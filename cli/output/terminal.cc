@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "headrace/core/text/text.h"
+
 namespace headrace::cli {
 
 Progress::Progress(std::string doing, uint64_t total)
@@ -28,7 +30,7 @@ void Progress::show(uint64_t done, std::string_view more) {
   } else {
     line += count_text(done);
   }
-  fmt::print(stderr, "\r\033[K{}{}{}", line, more.empty() ? "" : "  ", more);
+  fmt::print(stderr, "\r\033[K{}{}{}", printable(line), more.empty() ? "" : "  ", printable(more));
   std::fflush(stderr);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,10 @@ template <class Work> void parallel_for(uint64_t count, size_t workers, const Wo
       if (!work(worker, i)) next = count;
   };
   std::vector<std::jthread> threads;
-  for (size_t worker = 1; worker < workers; ++worker) threads.emplace_back(loop, worker);
+  try {
+    for (size_t worker = 1; worker < workers; ++worker) threads.emplace_back(loop, worker);
+  } catch (const std::system_error&) {  // the system has no more threads: those there are do the work
+  }
   loop(0);
 }
 

@@ -22,6 +22,20 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
+// The budget, what holds it, and what to change, for the error that `wanted` bytes were refused.
+std::string budget_text(size_t wanted, const Pool::Ledger& ledger) {
+  std::string out = std::to_string(ledger.budget);
+  if (wanted > ledger.budget) return out + "; use a larger memory_budget";
+  constexpr std::array<std::string_view, kUses> words{"read bytes", "work of operators", "batches",
+                                                      "ragged rows", "others"};
+  std::string held;
+  for (size_t i = 0; i < kUses; ++i)
+    if (ledger.by_use[i] > 0)
+      held += (held.empty() ? ": " : ", ") + std::string(words[i]) + " " + std::to_string(ledger.by_use[i]);
+  return out + ", of which " + std::to_string(ledger.in_use) + " are in use" + held +
+         "; use a smaller batch or window, fewer workers, io or ready, or a larger memory_budget";
+}
+
 // Larger blocks come from the system and go back to it. malloc would keep freed memory, in an arena per
 // thread, unaccounted for.
 constexpr size_t kFromSystem = size_t{256} << 10;
@@ -262,7 +276,7 @@ std::span<std::byte> Scratch::take(size_t size) {
 
 Status Scratch::over_budget(size_t wanted, std::string_view what) const {
   std::string text = "needs " + std::to_string(wanted) + " bytes for " + std::string(what);
-  if (pool_) text += ", but the memory budget is " + std::to_string(pool_->ledger().budget);
+  if (pool_) text += ", but the memory budget is " + budget_text(wanted, pool_->ledger());
   return {Code::exhausted, std::move(text)};
 }
 
@@ -283,10 +297,7 @@ void Scratch::trim(size_t keep) {
 Status over_budget(size_t size, const Pool& pool, std::string_view what) {
   const Pool::Ledger ledger = pool.ledger();
   std::string text = std::string(what) + ": needs " + std::to_string(size) +
-                     " bytes, but the memory budget is " + std::to_string(ledger.budget);
-  if (size <= ledger.budget)
-    text += ", of which " + std::to_string(ledger.in_use) +
-            " are in use; use a smaller batch or window, or a larger memory_budget";
+                     " bytes, but the memory budget is " + budget_text(size, ledger);
   return {Code::exhausted, std::move(text)};
 }
 

@@ -16,6 +16,7 @@ struct SampleId {
   uint32_t read = 0;        // ordinal of the read in the user's graph
   uint32_t occurrence = 0;  // how often the read was repeated before
   uint32_t child = 0;       // which output of unbatch / flat_map, from 1; 0 above them
+  bool valid = true;        // false if shard(even="pad") added this appearance; in no key
   bool operator==(const SampleId&) const = default;
 };
 

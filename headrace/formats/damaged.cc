@@ -159,7 +159,7 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
   if (damage.empty()) return finish(std::move(indexes));
   if (!has_records) {
     const DamagedSample& first = damage[0];
-    return corrupt("'" + first.path + "': " + first.reason + " (" + place_text(first) + ")");
+    return corrupt(in_quotes(first.path) + ": " + first.reason + " (" + place_text(first) + ")");
   }
   HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
   std::string note = std::to_string(damage.size()) + " of " + std::to_string(good->size() + damage.size()) +

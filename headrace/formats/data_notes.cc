@@ -33,13 +33,6 @@ bool may_describe(std::string_view ending) {
   return std::ranges::find(kinds, ending) != kinds.end();
 }
 
-// Images and photographs that no codec of ours reads.
-bool is_of_other_images(std::string_view ending) {
-  constexpr std::string_view kinds[] = {".arw",  ".cr2",  ".cr3", ".dcm", ".dng", ".exr", ".hdr",
-                                        ".heic", ".heif", ".ico", ".nef", ".psd", ".tga"};
-  return std::ranges::find(kinds, ending) != std::end(kinds);
-}
-
 // Those of the files that a folder's format left out, by their endings: ".tsv (1), .jsonl (2)".
 template <class Wanted> std::string left_out_endings(const Source& source, const Wanted& wanted) {
   const Value metadata = source.metadata();
@@ -50,6 +43,17 @@ template <class Wanted> std::string left_out_endings(const Source& source, const
   for (const auto& [ending, count] : *endings->object())
     if (wanted(ending)) out += (out.empty() ? "" : ", ") + ending + " (" + count.dump() + ")";
   return out;
+}
+
+// About compressed copies of files in a folder; "" if there are none.
+std::string left_out_copies_note(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* left_out = metadata.find("left_out");
+  const Value* copies = left_out ? left_out->find("copies") : nullptr;
+  const Value *files = copies ? copies->find("files") : nullptr,
+              *first = copies ? copies->find("first") : nullptr;
+  if (!files || !files->integer() || !first || !first->text()) return {};
+  return copies_note(*first->text(), static_cast<uint64_t>(*files->integer()));
 }
 
 // About files of a folder that are data, but of another kind; "" if there are none.
@@ -74,6 +78,18 @@ std::string other_data_note(const Source& source) {
   if (counts.empty()) return {};
   return "files of other kinds than " + own + " in the folder are left out: " + counts +
          "; a pattern such as '*" + first + "' reads those, '*" + own + "' these without this note";
+}
+
+// About links that were not followed; "" if there are none.
+std::string links_back_note(const Source& source) {
+  const Value metadata = source.metadata();
+  const Value* problems = metadata.find("problems");
+  if (!problems || !problems->list()) return {};
+  for (const Value& one : *problems->list())
+    if (const Value *reason = one.find("reason"), *path = one.find("path");
+        reason && path && path->text() && *reason == Value(std::string(kLeadsBack)))
+      return in_quotes(*path->text()) + " is " + std::string(kLeadsBack) + ", and is not followed";
+  return {};
 }
 }  // namespace
 
@@ -109,9 +125,17 @@ std::vector<std::string> notes_of(const Source& source) {
   for (const std::string_view key : {"missing", "differs"})
     if (std::string text = told_of(source, key); !text.empty()) out.push_back(std::move(text));
   for (std::string& note : notes_in(source.metadata())) out.push_back(std::move(note));
+  if (std::string note = links_back_note(source); !note.empty()) out.push_back(std::move(note));
   if (std::string note = left_out_columns_note(source); !note.empty()) out.push_back(std::move(note));
-  if (std::string note = other_data_note(source); !note.empty()) out.push_back(std::move(note));
+  for (std::string note : {left_out_copies_note(source), other_data_note(source)})
+    if (!note.empty()) out.push_back(std::move(note));
+  for (std::string& note : out) note = printable(note);
   return out;
+}
+
+std::string copies_note(std::string_view first, uint64_t count) {
+  return "files that lie there without their compression, too, are left out: " + std::to_string(count) +
+         ", the first is " + in_quotes(first) + "; pass a list or a pattern to read them";
 }
 
 std::string left_out_columns_note(const Source& source) {
@@ -153,7 +177,8 @@ bool is_of_reading(std::string_view key) {
                                        "problems",
                                        "row_groups",
                                        "stores",
-                                       "types"};
+                                       "types",
+                                       "unreadable"};
   return std::ranges::find(keys, key) != std::end(keys);
 }
 

@@ -22,6 +22,8 @@ void add_note(Value& metadata, std::string note);
 std::vector<std::string> notes_in(const Value& metadata);
 // The same with "missing", "differs", left_out_columns_note(), and data of other kinds in a folder of shards.
 std::vector<std::string> notes_of(const Source& source);
+// About files that are left out since they lie there without their compression, too.
+std::string copies_note(std::string_view first, uint64_t count);
 // About columns whose types are not supported ("left_out_columns" of its metadata()); "" if there are none.
 std::string left_out_columns_note(const Source& source);
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {
+
+constexpr std::array<std::string_view, 7> kCompressions{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};
 
 bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -41,11 +44,27 @@ std::string without_number(const std::string& name) {
   return parts ? parts->before.substr(0, parts->before.size() - 1) + parts->after : name;
 }
 
+std::string_view without_compression(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot > 0 && is_one_of(lower_case(name.substr(dot)), kCompressions)
+             ? name.substr(0, dot)
+             : name;
+}
+
+void take_out_copies(std::vector<std::string>& names, std::vector<std::string>& copies) {
+  const std::set<std::string_view> all(names.begin(), names.end());
+  std::vector<std::string> kept;
+  for (const std::string& name : names) {
+    const std::string_view plain = without_compression(name);
+    (plain != name && all.contains(plain) ? copies : kept).push_back(name);
+  }
+  names = std::move(kept);
+}
+
 std::string shard_kind(std::string_view name) {
-  constexpr std::array<std::string_view, 7> packed{".gz", ".zlib", ".zz", ".zst", ".lz4", ".bz2", ".xz"};
   std::string left = without_number(lower_case(name));
   std::string ending = last_ending(left);
-  if (std::ranges::find(packed, ending) != packed.end()) {
+  if (is_one_of(ending, kCompressions)) {
     left = without_number(left.substr(0, left.size() - ending.size()));
     if (const std::string inner = last_ending(left); !inner.empty())
       ending = inner;
@@ -65,6 +84,52 @@ bool is_beside_data(std::string_view kind) {
 bool is_text_data(std::string_view kind) {
   constexpr std::array<std::string_view, 5> kinds{".csv", ".tsv", ".txt", ".jsonl", ".ndjson"};
   return is_one_of(kind, kinds);
+}
+
+bool is_of_other_images(std::string_view kind) {
+  constexpr std::array<std::string_view, 13> kinds{".arw",  ".cr2",  ".cr3", ".dcm", ".dng", ".exr", ".hdr",
+                                                   ".heic", ".heif", ".ico", ".nef", ".psd", ".tga"};
+  return is_one_of(kind, kinds);
+}
+
+bool is_code_or_page(std::string_view kind) {
+  constexpr std::array<std::string_view, 10> kinds{".cfg", ".html", ".ipynb", ".log", ".pdf",
+                                                   ".py",  ".r",    ".rst",   ".sh",  ".toml"};
+  return is_one_of(kind, kinds);
+}
+
+bool is_never_data(std::string_view path) {
+  constexpr std::array<std::string_view, 8> documents{"authors", "changelog", "citation", "copying",
+                                                      "licence", "license",   "notice",   "readme"};
+  if (is_our_own(path) || is_one_of(lower_case(path.substr(path.rfind('/') + 1)), documents)) return true;
+  for (size_t at = 0; at < path.size();) {
+    if (path[at] == '.' || path[at] == '_') return true;
+    const size_t slash = path.find('/', at);
+    if (slash == std::string_view::npos) return false;
+    at = slash + 1;
+  }
+  return false;
+}
+
+bool is_usual_beside(std::string_view name) {
+  constexpr std::array<std::string_view, 48> known{
+      "annotation", "annotations", "attributes", "categories", "class",       "classes", "code",
+      "config",     "configs",     "dataset",    "demo",       "description", "devkit",  "doc",
+      "docs",       "example",     "examples",   "features",   "gender",      "gt",      "imagesets",
+      "index",      "info",        "infos",      "key",        "label",       "labels",  "licence",
+      "license",    "list",        "lists",      "manifest",   "mapping",     "mask",    "masks",
+      "meta",       "metadata",    "names",      "readme",     "sample",      "scripts", "segmentations",
+      "stats",      "submission",  "synsets",    "truth",      "vocab",       "words"};
+  const std::string lower = lower_case(name);
+  for (size_t at = 0; at < lower.size();) {
+    const auto is_letter = [&](size_t i) { return i < lower.size() && lower[i] >= 'a' && lower[i] <= 'z'; };
+    size_t end = at;
+    while (is_letter(end)) ++end;
+    if (end > at && std::ranges::binary_search(known, std::string_view(lower).substr(at, end - at)))
+      return true;
+    at = std::max(end, at + 1);
+  }
+  return false;
 }
 
 bool is_our_own(std::string_view name) {

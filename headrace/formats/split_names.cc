@@ -11,7 +11,7 @@ namespace headrace {
 namespace {
 
 // Those of Hugging Face's datasets, of MNIST, and "devel".
-constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{
+constexpr std::array<std::pair<std::string_view, SplitKind>, 15> kWords{
     {{"train", SplitKind::train},
      {"training", SplitKind::train},
      {"trainval", SplitKind::train},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{
      {"dev", SplitKind::validation},
      {"devel", SplitKind::validation},
      {"test", SplitKind::test},
+     {"devtest", SplitKind::test},
      {"testing", SplitKind::test},
      {"eval", SplitKind::test},
      {"evaluation", SplitKind::test},
@@ -28,6 +29,8 @@ constexpr std::array<std::pair<std::string_view, SplitKind>, 14> kWords{
      {"holdout", SplitKind::test}}};
 constexpr std::array<std::string_view, 8> kOtherWords{"extra",        "unlabeled", "unlabelled", "unsup",
                                                       "unsupervised", "pred",      "query",      "gallery"};
+// Two kinds: it stands for itself.
+constexpr std::string_view kBoth = "trainval";
 // They say nothing about which data set it is.
 constexpr std::array<std::string_view, 6> kFillers{"set", "sets", "data", "dataset", "split", "splits"};
 
@@ -167,11 +170,58 @@ std::optional<SplitName> split_name(std::string_view name, bool is_folder) {
   return find_word(without_extensions(unnumbered, is_folder), is_folder);
 }
 
+std::vector<SplitName> joined_split_names(std::string_view name, bool is_folder) {
+  const std::string unnumbered = without_number(std::string(name));
+  std::string_view stem = without_extensions(unnumbered, is_folder);
+  if (is_folder && name.find('=') != std::string_view::npos) return {};  // a partition
+  while (!stem.empty() && (is_number(stem.back()) || stem.back() == '-' || stem.back() == '_'))
+    stem.remove_suffix(1);
+  const std::string lower = lower_case(stem);
+  std::vector<SplitName> out;
+  for (const auto& [word, kind] : kWords) {
+    if (lower.size() < word.size() + 2) continue;  // one letter before it is more likely another word
+    const size_t begin = lower.size() - word.size();
+    if (lower.ends_with(word)) out.push_back({kind, std::string(word), lower.substr(0, begin) + "*"});
+    if (lower.starts_with(word)) out.push_back({kind, std::string(word), "*" + lower.substr(word.size())});
+  }
+  return out;
+}
+
+std::vector<KnownSplit> known_kinds(const std::vector<std::string>& names) {
+  std::vector<KnownSplit> out;
+  for (const std::string& name : names) {
+    const auto found = split_name(name, true);
+    out.push_back({name, found && found->is_bare() ? found->kind : SplitKind::other});
+  }
+  return out;
+}
+
+std::optional<size_t> meant_split(std::span<const KnownSplit> all, std::string_view word) {
+  const std::string lower = lower_case(word);
+  for (const bool is_exact : {true, false})
+    for (size_t i = 0; i < all.size(); ++i)
+      if (is_exact ? all[i].name == word : lower_case(all[i].name) == lower) return i;
+  const auto kind = split_kind(word);
+  std::optional<size_t> out;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!kind || all[i].kind != *kind || lower_case(all[i].name) == kBoth) continue;
+    if (out) return std::nullopt;
+    out = i;
+  }
+  return out;
+}
+
+Status check_named_once(const Value::List& wanted, std::span<const std::string> chosen) {
+  for (size_t i = 0; i < chosen.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (chosen[i] == chosen[j]) return invalid("split: " + wanted[i].dump() + " is given twice");
+  return {};
+}
+
 std::optional<SplitKind> split_kind(std::string_view word) {
   const auto is_letter = [](char c) { return is_lower(c) || is_upper(c); };
   const bool is_word = std::ranges::all_of(word, is_letter) || word == "t10k";
-  // "trainval" holds two kinds, and stands for itself.
-  return is_word && lower_case(word) != "trainval" ? kind_of_word(word) : std::nullopt;
+  return is_word && lower_case(word) != kBoth ? kind_of_word(word) : std::nullopt;
 }
 
 std::string split_stem(std::string_view name) {

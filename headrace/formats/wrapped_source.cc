@@ -20,10 +20,10 @@ class WrappedBlockOpening final : public Opening<BlockPtr> {
   const WrapBlock wrap_;
 };
 
-class SourceWithMetadata final : public WrappedSource {
+// Passes on the faster ways, too.
+class SameSource : public WrappedSource {
  public:
-  SourceWithMetadata(SourcePtr source, Value metadata)
-      : WrappedSource(std::move(source)), metadata_(std::move(metadata)) {}
+  using WrappedSource::WrappedSource;
 
   bool extents(std::span<const uint64_t> indices, std::span<Extent> out) const override {
     return source_->extents(indices, out);
@@ -36,12 +36,28 @@ class SourceWithMetadata final : public WrappedSource {
     return source_->put_mapped(indices, mapped, to);
   }
   Made make(std::span<const uint64_t> indices) const override { return source_->make(indices); }
-  Value metadata() const override { return metadata_; }
   SourcePtr with_fields(std::span<const int> fields) const override { return source_->with_fields(fields); }
   bool resident() const override { return source_->resident(); }
+};
+
+class SourceWithMetadata final : public SameSource {
+ public:
+  SourceWithMetadata(SourcePtr source, Value metadata)
+      : SameSource(std::move(source)), metadata_(std::move(metadata)) {}
+  Value metadata() const override { return metadata_; }
 
  private:
   const Value metadata_;
+};
+
+class SourceWithDescription final : public SameSource {
+ public:
+  SourceWithDescription(SourcePtr source, Value description)
+      : SameSource(std::move(source)), description_(std::move(description)) {}
+  Value describe() const override { return description_; }
+
+ private:
+  const Value description_;
 };
 
 }  // namespace
@@ -52,6 +68,10 @@ std::unique_ptr<Opening<BlockPtr>> wrapped_block(std::unique_ptr<Opening<BlockPt
 
 SourcePtr with_metadata(SourcePtr source, Value metadata) {
   return std::make_shared<SourceWithMetadata>(std::move(source), std::move(metadata));
+}
+
+SourcePtr with_description(SourcePtr source, Value description) {
+  return std::make_shared<SourceWithDescription>(std::move(source), std::move(description));
 }
 
 SourcePtr with_note(SourcePtr source, std::string note) {

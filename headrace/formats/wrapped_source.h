@@ -36,6 +36,8 @@ std::unique_ptr<Opening<BlockPtr>> wrapped_block(std::unique_ptr<Opening<BlockPt
 
 // The same data; metadata() is `metadata`.
 SourcePtr with_metadata(SourcePtr source, Value metadata);
+// The same data; describe() is `description`.
+SourcePtr with_description(SourcePtr source, Value description);
 // The same data, with one more of the "notes" of its metadata() (data_notes.h).
 SourcePtr with_note(SourcePtr source, std::string note);
 

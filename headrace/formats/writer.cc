@@ -31,6 +31,23 @@ Status check_options(const WriterInfo& info, const Value& options) {
 
 }  // namespace
 
+Status check_member_name(std::string_view name) {
+  const auto refuse = [&](std::string_view what) {
+    return invalid("expected a name that stays inside what is written, got " + in_quotes(name) + ", which " +
+                   std::string(what) + "; change the names with map()");
+  };
+  const auto is_letter = [](char c) { return lower_case(c) >= 'a' && lower_case(c) <= 'z'; };
+  if (name.starts_with('/') || name.starts_with('\\')) return refuse("is absolute");
+  if (name.size() > 1 && is_letter(name[0]) && name[1] == ':') return refuse("begins with a drive letter");
+  if (name.find('\0') != std::string_view::npos) return refuse("contains a NUL");
+  for (size_t part = 0; part <= name.size();) {
+    const size_t end = std::min(name.find_first_of("/\\", part), name.size());
+    if (name.substr(part, end - part) == "..") return refuse("leads out of it");
+    part = end + 1;
+  }
+  return {};
+}
+
 const WriterRegistry& writers() { return writer_registry(); }
 
 const WriterInfo* find_writer(std::string_view name) {

@@ -86,6 +86,10 @@ struct WriterInfo {
 std::string companion_of(const std::string& shard, const WriterInfo& format, const std::string& ending);
 
 using WriterRegistry = std::map<std::string, WriterInfo, std::less<>>;
+// An error if a name would lead out of the archive or folder it is written to: absolute, with a part "..",
+// with a drive letter, or with a NUL; whichever system unpacks it.
+Status check_member_name(std::string_view name);
+
 const WriterRegistry& writers();  // all writers, by name; filled before main()
 const WriterInfo* find_writer(std::string_view name);
 

@@ -2,24 +2,28 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 #include <memory>
 
 #include "headrace/core/text/text.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
 namespace {
 
-constexpr size_t kMaxDepth = 128;  // nested directories: each is a recursion
+constexpr size_t kMaxDepth = 128;    // nested directories: each is a recursion
+constexpr size_t kMostAbove = 1024;  // folders above the root
 constexpr size_t kMaxFollowedLinks =
     100'000;  // to directories; links among n directories make n! paths through them
 
-enum class Entry : uint8_t { file, directory, neither, dangling };
+enum class Entry : uint8_t { file, directory, neither, unknown };
 
 struct Identity {
   dev_t device;
@@ -44,72 +48,140 @@ bool named_like_a_file(std::string_view name) {
   return false;
 }
 
+// File systems of the kernel, which show processes and devices: no data.
+bool is_of_the_kernel(int descriptor) {
+  constexpr std::array<uint32_t, 4> kKinds{0x9fa0, 0x62656572, 0x1cd1,
+                                           0x27e0eb};  // proc, sysfs, devpts, cgroup
+  struct statfs s;
+  return ::fstatfs(descriptor, &s) == 0 &&
+         std::ranges::find(kKinds, static_cast<uint32_t>(s.f_type)) != kKinds.end();
+}
+
 class Walk {
  public:
-  explicit Walk(std::string root) : path_(std::move(root)) {
+  Walk(std::string root, Unreadable unreadable) : path_(std::move(root)), unreadable_(unreadable) {
     while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
     if (path_ == "/") path_.clear();  // so that path_ + '/' + name is right for it, too
     root_length_ = path_.size();
   }
 
   Result<Listing> run() {
-    HEADRACE_TRY(enter(path_.empty() ? "/" : path_));
+    HEADRACE_TRY(enter(Way::root));
     listing_.files.shrink();
     return std::move(listing_);
   }
 
   Result<Entries> only_here() {
-    const std::string folder = path_.empty() ? "/" : path_;
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(folder), ::closedir);
-    if (!directory) return cannot_list(folder);
-    Names children;
-    HEADRACE_TRY(read(*directory, folder, children));
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(here()), ::closedir);
+    if (!directory) return cannot_list(here());
+    Children children;
+    HEADRACE_TRY(read(*directory, children));
     Entries out;
-    for (const uint32_t i : in_order(children)) {
-      const std::string_view name = children[i].substr(1);
-      if (children[i][0] == 'f')
-        out.files.add(name);
-      else
-        out.folders.add(name.substr(0, name.size() - 1));
+    for (const uint32_t i : in_order(children.names)) {
+      const std::string_view name = children.names[i].substr(1);
+      switch (children.names[i][0]) {
+        case 'f': out.files.add(name); break;
+        case 'u': HEADRACE_TRY(unread(name, children.unread.find(name)->second)); break;
+        default: out.folders.add(name.substr(0, name.size() - 1));
+      }
     }
+    out.unread = std::move(listing_.unread);
     return out;
   }
 
  private:
+  enum class Way : uint8_t { root, folder, link };  // how the walk got to a directory
+
+  // Files "f<name>", directories "d<name>/", linked directories "l<name>/", and those that could not be
+  // examined, "u<name>", with the reasons.
+  struct Children {
+    Names names;
+    std::map<std::string, Status, std::less<>> unread;
+  };
+
+  std::string here() const { return path_.empty() ? "/" : path_; }
+
   std::string_view relative() const {
     return path_.size() <= root_length_ ? std::string_view()
                                         : std::string_view(path_).substr(root_length_ + 1);
   }
 
+  std::string below_root(std::string_view name) const {
+    std::string out(relative());
+    if (!out.empty() && !name.empty()) out += '/';
+    return out.append(name);
+  }
+
   void problem(std::string_view name, std::string reason) {
-    std::string path(relative());
-    if (!path.empty() && !name.empty()) path += '/';
-    listing_.problems.push_back({path.append(name), std::move(reason)});
+    listing_.problems.push_back({below_root(name), std::move(reason)});
+  }
+
+  // A name that was listed and cannot be examined; `name` is empty for the folder at path_. Hidden ones are
+  // no data.
+  Status unread(std::string_view name, const Status& why) {
+    std::string path = below_root(name);
+    if (is_hidden_path(path))
+      listing_.problems.push_back({std::move(path), reason_of(why)});
+    else if (unreadable_ == Unreadable::is_left_out)
+      listing_.unread.push_back({std::move(path), reason_of(why)});
+    else
+      return cannot_examine(why, "");
+    return {};
   }
 
   static Status cannot_list(const std::string& path) { return system_error("cannot list", path); }
 
-  // Reads the directory at path_, then everything below it. An error means that this directory could not be
-  // read.
-  Status enter(const std::string& path) {
-    if (above_.size() >= kMaxDepth) return Status(Code::exhausted, "more than 128 nested folders");
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(path), ::closedir);
-    if (!directory) return cannot_list(path);
+  // Reads the directory at path_, then everything below it.
+  Status enter(Way way) {
+    if (above_.size() >= kMaxDepth)
+      return unread("", Status(Code::exhausted, in_quotes(path_) + ": more than 128 nested folders"));
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(here()), ::closedir);
     struct stat s;
-    if (::fstat(::dirfd(directory.get()), &s) != 0) return cannot_list(path);
+    if (!directory || ::fstat(::dirfd(directory.get()), &s) != 0)
+      return cannot_enter(way, cannot_list(here()));
     const Identity identity{s.st_dev, s.st_ino};
-    if (std::find(above_.begin(), above_.end(), identity) != above_.end()) {
-      problem("", "a link that leads back to a folder it is in");
+    if (std::ranges::find(above_, identity) != above_.end() ||
+        (way == Way::link && is_above_root(identity))) {
+      problem("", std::string(kLeadsBack));
       return {};
     }
+    if (way == Way::link && is_of_the_kernel(::dirfd(directory.get()))) {
+      problem("", "a link that leads to a file system of the kernel");
+      return {};
+    }
+    Children children;
+    if (Status status = read(*directory, children); !status.ok()) return cannot_enter(way, status);
     listing_.directories.add(relative());
     listing_.changed_ns.push_back(nanoseconds(s.st_ctim));
-    Names children;  // files "f<name>", directories "d<name>/", linked directories "l<name>/"
-    HEADRACE_TRY(read(*directory, path, children));
     above_.push_back(identity);
     Status status = below(children);
     above_.pop_back();
     return status;
+  }
+
+  Status cannot_enter(Way way, const Status& why) { return way == Way::root ? why : unread("", why); }
+
+  // Whether it is a folder that the root is in: a link there would lead through everything beside the data.
+  bool is_above_root(Identity identity) {
+    if (!knows_above_root_) find_above_root();
+    return std::ranges::find(above_root_, identity) != above_root_.end();
+  }
+
+  void find_above_root() {
+    constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    knows_above_root_ = true;
+    const std::string root = root_length_ == 0 ? "/" : path_.substr(0, root_length_);
+    int folder = ::open(root.c_str(), kFlags);
+    struct stat s;
+    for (size_t i = 0; folder >= 0 && i < kMostAbove && ::fstat(folder, &s) == 0; ++i) {
+      const Identity identity{s.st_dev, s.st_ino};
+      if (!above_root_.empty() && above_root_.back() == identity) break;  // "/", which is above itself
+      above_root_.push_back(identity);
+      const int above = ::openat(folder, "..", kFlags);
+      ::close(folder);
+      folder = above;
+    }
+    if (folder >= 0) ::close(folder);
   }
 
   static DIR* open(const std::string& path) {
@@ -120,24 +192,37 @@ class Walk {
     return directory;
   }
 
-  Status read(DIR& directory, const std::string& path, Names& children) {
+  Status read(DIR& directory, Children& children) {
     while (true) {
       errno = 0;
       const dirent* entry = ::readdir(&directory);
-      if (!entry) return errno == 0 ? Status() : cannot_list(path);
+      if (!entry) return errno == 0 ? Status() : cannot_list(here());
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       const bool linked = entry->d_type != DT_DIR;
-      switch (look(directory, *entry)) {
-        case Entry::file: children.add(std::string("f").append(name)); break;
+      const Entry kind = look(directory, *entry);
+      if (kind != Entry::file && is_no_data(name)) continue;
+      switch (kind) {
+        case Entry::file: children.names.add(std::string("f").append(name)); break;
         case Entry::directory:
           if (named_like_a_file(name)) problem(name, "a folder");
-          children.add(std::string(linked ? "l" : "d").append(name) + '/');
+          children.names.add(std::string(linked ? "l" : "d").append(name) + '/');
           break;
         case Entry::neither: problem(name, "neither a file nor a folder"); break;
-        case Entry::dangling: problem(name, "a link that leads nowhere"); break;
+        case Entry::unknown:
+          children.unread.emplace(name, cannot_look(name));
+          children.names.add(std::string("u").append(name));
+          break;
       }
     }
+  }
+
+  // After look() returned `unknown`.
+  Status cannot_look(std::string_view name) const {
+    const int number = errno;
+    const std::string path = path_ + "/" + std::string(name);
+    if (number != ENOENT && number != ELOOP) return system_error("cannot access", path);
+    return Status(Code::io, in_quotes(path) + ": " + std::string(kLeadsNowhere)).refused(number, path);
   }
 
   static Entry look(DIR& directory, const dirent& entry) {
@@ -145,7 +230,7 @@ class Walk {
     if (entry.d_type == DT_DIR) return Entry::directory;
     if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return Entry::neither;
     struct stat s;
-    return ::fstatat(::dirfd(&directory), entry.d_name, &s, 0) == 0 ? kind_of(s.st_mode) : Entry::dangling;
+    return ::fstatat(::dirfd(&directory), entry.d_name, &s, 0) == 0 ? kind_of(s.st_mode) : Entry::unknown;
   }
 
   // Children in the order of their full paths: a directory sorts as its name plus '/', so no overall sort is
@@ -158,43 +243,42 @@ class Walk {
     return order;
   }
 
-  Status below(const Names& children) {
-    for (const uint32_t i : in_order(children)) {
-      const char kind = children[i][0];
-      const std::string_view name = children[i].substr(1);
+  Status below(const Children& children) {
+    for (const uint32_t i : in_order(children.names)) {
+      const char kind = children.names[i][0];
+      const std::string_view name = children.names[i].substr(1);
       if (kind == 'f') {
         listing_.files.add(relative(), name);
         continue;
       }
+      if (kind == 'u') {
+        HEADRACE_TRY(unread(name, children.unread.find(name)->second));
+        continue;
+      }
       if (kind == 'l' && ++links_ > kMaxFollowedLinks)
         return Status(Code::exhausted, "more than 100000 links to folders; are they circular?");
-      HEADRACE_TRY(descend(name.substr(0, name.size() - 1)));
+      const size_t length = path_.size();
+      path_.append("/").append(name.substr(0, name.size() - 1));
+      HEADRACE_TRY(enter(kind == 'l' ? Way::link : Way::folder));
+      path_.resize(length);
     }
     return {};
   }
 
-  Status descend(std::string_view name) {
-    const size_t length = path_.size();
-    path_.append("/").append(name);
-    Status status = enter(path_);
-    if (!status.ok() && links_ <= kMaxFollowedLinks) {
-      problem("", std::string(status.text()));
-      status = {};
-    }
-    path_.resize(length);
-    return status;
-  }
-
   std::string path_;
+  Unreadable unreadable_;
   size_t root_length_ = 0;
   Listing listing_;
-  std::vector<Identity> above_;
+  std::vector<Identity> above_, above_root_;
+  bool knows_above_root_ = false;
   size_t links_ = 0;
 };
 
 }  // namespace
 
-Result<Listing> walk(const std::string& root) { return Walk(root).run(); }
-Result<Entries> look_into(const std::string& folder) { return Walk(folder).only_here(); }
+Result<Listing> walk(const std::string& root, Unreadable unreadable) { return Walk(root, unreadable).run(); }
+Result<Entries> look_into(const std::string& folder, Unreadable unreadable) {
+  return Walk(folder, unreadable).only_here();
+}
 
 }  // namespace headrace

@@ -1,5 +1,4 @@
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -12,9 +11,12 @@
 #include <limits>
 #include <system_error>
 
+#include "headrace/core/text/text.h"
 #include "headrace/io/archives/archive_store.h"
+#include "headrace/io/bounded_file.h"
 #include "headrace/io/directory_walk.h"
 #include "headrace/io/file_map.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/store.h"
 #include "headrace/io/system.h"
 
@@ -27,14 +29,20 @@ constexpr size_t kLargestRead = size_t{1} << 30;  // Linux reads at most 2 GiB -
 std::string where_we_are(const std::string& path) {
   std::error_code error;
   if (path.starts_with('/')) return "";
-  return " (the current directory is '" + std::filesystem::current_path(error).string() + "')";
+  return " (the current directory is " + in_quotes(std::filesystem::current_path(error).string()) + ")";
 }
 
 Result<struct stat> stat_of(const std::string& path) {
   HEADRACE_TRY(check_path(path));
   struct stat s;
-  if (::stat(path.c_str(), &s) != 0) return system_error("cannot access", path).after(where_we_are(path));
-  return s;
+  if (::stat(path.c_str(), &s) == 0) return s;
+  const int number = errno;
+  // There is a name, so it is not absent: what it leads to may be a file system that is not mounted.
+  if (number == ENOENT && ::lstat(path.c_str(), &s) == 0 && S_ISLNK(s.st_mode))
+    return Status(Code::io, "cannot access " + in_quotes(path) + ": " + std::string(kLeadsNowhere))
+        .refused(ENOENT, path);
+  errno = number;
+  return system_error("cannot access", path).after(where_we_are(path));
 }
 
 constexpr uint32_t kTmpfs = 0x01021994;
@@ -59,52 +67,48 @@ bool is_local(int descriptor) {
   return std::ranges::find(kLocal, file_system_of(descriptor)) != kLocal.end();
 }
 
-// Closed with its last user: the file, or a map of it.
-class SharedDescriptor {
- public:
-  explicit SharedDescriptor(int value) : value_(value) {}
-  ~SharedDescriptor() { ::close(value_); }
-  SharedDescriptor(const SharedDescriptor&) = delete;
-  SharedDescriptor& operator=(const SharedDescriptor&) = delete;
-  int value() const { return value_; }
-
- private:
-  int value_;
-};
-
 class LocalFile final : public OpenFile {
  public:
-  explicit LocalFile(int descriptor)
-      : open_(std::make_shared<const SharedDescriptor>(descriptor)), descriptor_(descriptor) {}
+  explicit LocalFile(std::shared_ptr<BoundedFile> file) : file_(std::move(file)) {}
 
   Result<uint64_t> size() override {
+    HEADRACE_ASSIGN(const BoundedFile::Use open, file_->use());
     struct stat s;
-    if (::fstat(descriptor_, &s) != 0) return read_error();
+    if (::fstat(open.descriptor(), &s) != 0) return read_error();
     if (!S_ISREG(s.st_mode)) return Status(Code::io, "is not a regular file any more");
     return static_cast<uint64_t>(s.st_size);
   }
 
   Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
     if (offset > static_cast<uint64_t>(std::numeric_limits<off_t>::max())) return size_t{0};
+    HEADRACE_ASSIGN(const BoundedFile::Use open, file_->use());
     while (true) {
-      const ssize_t count =
-          ::pread(descriptor_, out.data(), std::min(out.size(), kLargestRead), static_cast<off_t>(offset));
+      const ssize_t count = ::pread(open.descriptor(), out.data(), std::min(out.size(), kLargestRead),
+                                    static_cast<off_t>(offset));
       if (count >= 0) return static_cast<size_t>(count);
-      if (errno != EINTR) return read_error();
+      if (errno == EINTR) continue;
+      Status status = read_error();
+      // The next try finds the file that the server now has by this name, if it is the same.
+      if (status.error_number() == ESTALE) HEADRACE_TRY(file_->renew());
+      return status;
     }
   }
 
   std::shared_ptr<const FileMap> map() override {
-    if (!is_local(descriptor_)) return nullptr;
+    int descriptor = -1;
+    auto held = file_->hold(descriptor);
+    if (!held || !is_local(descriptor)) return nullptr;
     const auto now = size();
-    return now.ok() ? FileMap::make(descriptor_, open_, *now) : nullptr;
+    return now.ok() ? FileMap::make(descriptor, std::move(held), *now) : nullptr;
   }
 
   bool is_cached(uint64_t offset) override {
+    const auto open = file_->use();
+    if (!open.ok()) return false;
     std::byte byte;
     const iovec to{&byte, 1};
-    const ssize_t count = ::preadv2(descriptor_, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT);
-    return count == 1 || (count < 0 && errno == EOPNOTSUPP && file_system_of(descriptor_) == kTmpfs);
+    const ssize_t count = ::preadv2(open->descriptor(), &to, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    return count == 1 || (count < 0 && errno == EOPNOTSUPP && file_system_of(open->descriptor()) == kTmpfs);
   }
 
  private:
@@ -112,8 +116,7 @@ class LocalFile final : public OpenFile {
     const int error = errno;
     return Status(Code::io, "cannot read: " + std::generic_category().message(error)).refused(error, "");
   }
-  std::shared_ptr<const SharedDescriptor> open_;
-  int descriptor_;  // of open_
+  std::shared_ptr<BoundedFile> file_;
 };
 
 class FileStore final : public Store {
@@ -122,11 +125,11 @@ class FileStore final : public Store {
     // Checked before it is opened: opening a pipe or a device can have side effects.
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
     if (S_ISDIR(s.st_mode))
-      return Status(Code::io, "cannot read '" + path + "': it is a folder").refused(EISDIR, path);
-    if (!S_ISREG(s.st_mode)) return Status(Code::io, "cannot read '" + path + "': it is not a regular file");
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0) return system_error("cannot open", path);
-    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(descriptor));
+      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder").refused(EISDIR, path);
+    if (!S_ISREG(s.st_mode))
+      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is not a regular file");
+    HEADRACE_ASSIGN(std::shared_ptr<BoundedFile> file, BoundedFile::open(path, s));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file)));
   }
 
   Result<FileInfo> info(const std::string& path) override {
@@ -137,12 +140,22 @@ class FileStore final : public Store {
 
   Result<Listing> list(const std::string& root) override {
     HEADRACE_TRY(check_path(root));
-    return walk(root);
+    return walk(root, Unreadable::fails);
+  }
+
+  Result<Listing> list_readable(const std::string& root) override {
+    HEADRACE_TRY(check_path(root));
+    return walk(root, Unreadable::is_left_out);
   }
 
   Result<Entries> entries(const std::string& folder) override {
     HEADRACE_TRY(check_path(folder));
-    return look_into(folder);
+    return look_into(folder, Unreadable::fails);
+  }
+
+  Result<Entries> entries_readable(const std::string& folder) override {
+    HEADRACE_TRY(check_path(folder));
+    return look_into(folder, Unreadable::is_left_out);
   }
 
   bool persistent() const override { return true; }

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "headrace/io/look_up.h"
 #include "headrace/io/new_file.h"
+#include "headrace/io/skipping_store.h"
 #include "headrace/io/store.h"
 #include "headrace/io/testing/faulty_store.h"
 #include "headrace/io/testing/memory_store.h"
@@ -62,6 +64,12 @@ TEST(FileStore, ListsSortedByBytesOfTheWholePath) {
   EXPECT_EQ(names, listed(folder.path() + "//"));
 }
 
+std::vector<std::string> told(const std::vector<Listing::Problem>& problems) {
+  std::vector<std::string> out;
+  for (const Listing::Problem& one : problems) out.push_back(one.path + ": " + one.reason);
+  return out;
+}
+
 TEST(FileStore, FollowsLinksButNeverInACircle) {
   TemporaryFolder folder;
   folder.write("real/x.jpg", "xyz");
@@ -70,16 +78,17 @@ TEST(FileStore, FollowsLinksButNeverInACircle) {
   std::filesystem::create_symlink("..", folder / "real/up");
   std::filesystem::create_symlink("nowhere", folder / "broken.jpg");
   std::filesystem::create_symlink("self", folder / "self");
-  const auto listing = file_store()->list(folder.path());
+  const auto refused = file_store()->list(folder.path());
+  EXPECT_THAT(std::string(refused.status().text()), HasSubstr("broken.jpg': a link that leads nowhere"));
+  EXPECT_EQ(refused.status().error_number(), ENOENT);
+  const auto listing = file_store()->list_readable(folder.path());
   ASSERT_TRUE(listing.ok());
   EXPECT_THAT(strings(listing->files),
               ElementsAre("linked/x.jpg", "linked/y.jpg", "real/x.jpg", "real/y.jpg"));
-  std::vector<std::string> problems;
-  for (const auto& problem : listing->problems) problems.push_back(problem.path + ": " + problem.reason);
-  EXPECT_THAT(problems, ::testing::UnorderedElementsAre(
-                            "broken.jpg: a link that leads nowhere", "self: a link that leads nowhere",
-                            "linked/up: a link that leads back to a folder it is in",
-                            "real/up: a link that leads back to a folder it is in"));
+  EXPECT_THAT(told(listing->problems), ElementsAre("linked/up: a link that leads back to a folder it is in",
+                                                   "real/up: a link that leads back to a folder it is in"));
+  EXPECT_THAT(told(listing->unread),
+              ElementsAre("broken.jpg: a link that leads nowhere", "self: a link that leads nowhere"));
   EXPECT_EQ(whole(*file_store(), folder / "linked/y.jpg"), "xyz");
 }
 
@@ -119,32 +128,81 @@ TEST(FileStore, AFolderNamedLikeAnImageIsAProblemAndStillRead) {
   EXPECT_THAT(whole(*file_store(), folder / "x.jpg"), HasSubstr("it is a folder"));
 }
 
-TEST(FileStore, AnUnreadableFolderIsAProblemAnUnreadableRootAnError) {
+TEST(FileStore, LinksToWhatTheRootIsInAreNotFollowed) {
+  TemporaryFolder folder;
+  folder.write("root/a/x.jpg");
+  folder.write("beside/y.jpg");
+  std::filesystem::create_symlink("/", folder / "root/machine");
+  std::filesystem::create_symlink("../..", folder / "root/a/up");
+  std::filesystem::create_symlink("/proc", folder / "root/processes");
+  std::filesystem::create_symlink("../beside", folder / "root/b");
+  const auto listing = file_store()->list(folder / "root");
+  ASSERT_TRUE(listing.ok());
+  EXPECT_THAT(strings(listing->files), ElementsAre("a/x.jpg", "b/y.jpg"));
+  EXPECT_THAT(told(listing->problems),
+              ElementsAre("a/up: a link that leads back to a folder it is in",
+                          "machine: a link that leads back to a folder it is in",
+                          "processes: a link that leads to a file system of the kernel"));
+}
+
+TEST(FileStore, FoldersThatNeverHoldDataArePassedOver) {
+  TemporaryFolder folder;
+  for (const char* name : {"a/x.jpg", "lost+found/x.jpg", "a/@eaDir/x.jpg", ".Trash-0/x.jpg"})
+    folder.write(name);
+  folder.write("b/@eaDir");  // a file may have any name
+  std::filesystem::create_symlink("nowhere", folder / "__MACOSX");
+  std::filesystem::create_symlink("nowhere", folder / ".hidden");
+  const auto listing = file_store()->list(folder.path());
+  ASSERT_TRUE(listing.ok());
+  EXPECT_THAT(strings(listing->files), ElementsAre("a/x.jpg", "b/@eaDir"));
+  EXPECT_THAT(told(listing->problems), ElementsAre(".hidden: a link that leads nowhere"));
+  EXPECT_THAT(strings(file_store()->entries(folder.path())->folders), ElementsAre("a", "b"));
+}
+
+TEST(FileStore, ALinkThatLeadsNowhereIsNotAbsent) {
+  TemporaryFolder folder;
+  std::filesystem::create_symlink("nowhere", folder / "link");
+  const auto store = file_store();
+  EXPECT_FALSE(find(*store, folder / "link").ok());
+  EXPECT_FALSE(open_if_there(*store, folder / "link").ok());
+  EXPECT_EQ(*find(*store, folder / "none"), std::nullopt);
+  EXPECT_EQ(*find(*store, folder / std::string(300, 'x')), std::nullopt);
+  EXPECT_EQ(*open_if_there(*store, folder.path()), nullptr);
+  EXPECT_TRUE(*has_folder(*store, folder.path()));
+  SkippingStore skipping(*store);
+  EXPECT_EQ(*find(skipping, folder / "link"), std::nullopt);
+  EXPECT_THAT(told(skipping.left_out()), ElementsAre((folder / "link") + ": a link that leads nowhere"));
+}
+
+TEST(FileStore, AnUnreadableFolderIsAnErrorUnlessItIsLeftOut) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   TemporaryFolder folder;
   folder.write("open/x.jpg");
   folder.write("closed/x.jpg");
   ::chmod((folder / "closed").c_str(), 0);
-  const auto listing = file_store()->list(folder.path());
-  const auto root = file_store()->list(folder / "closed");
+  const auto refused = file_store()->list(folder.path());
+  const auto listing = file_store()->list_readable(folder.path());
+  const auto root = file_store()->list_readable(folder / "closed");
   ::chmod((folder / "closed").c_str(), 0700);
   ASSERT_TRUE(listing.ok());
   EXPECT_THAT(strings(listing->files), ElementsAre("open/x.jpg"));
-  EXPECT_EQ(listing->problems.at(0).path, "closed");
+  EXPECT_THAT(told(listing->unread), ElementsAre("closed: Permission denied"));
+  EXPECT_EQ(refused.status().error_number(), EACCES);
   EXPECT_EQ(root.status().code(), Code::io);
 }
 
-TEST(FileStore, DeepTreesAreAProblemAndNoCrash) {
+TEST(FileStore, DeepTreesAreAnErrorAndNoCrash) {
   TemporaryFolder folder;
   std::string deep = "top.jpg";
   folder.write(deep);
   std::string path;
   for (int i = 0; i < 300; ++i) path += "d/";
   folder.write(path + "x.jpg");
-  const auto listing = file_store()->list(folder.path());
+  EXPECT_THAT(std::string(file_store()->list(folder.path()).status().text()), HasSubstr("nested folders"));
+  const auto listing = file_store()->list_readable(folder.path());
   ASSERT_TRUE(listing.ok());
   EXPECT_THAT(strings(listing->files), ElementsAre("top.jpg"));
-  EXPECT_THAT(listing->problems.at(0).reason, HasSubstr("nested folders"));
+  EXPECT_THAT(listing->unread.at(0).reason, HasSubstr("nested folders"));
 }
 
 TEST(FileStore, ManyFilesAreListedInOrder) {

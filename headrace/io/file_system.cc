@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "headrace/core/text/text.h"
+#include "headrace/io/bounded_file.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
@@ -18,7 +20,7 @@ namespace {
 // Closes the descriptor.
 class Descriptor {
  public:
-  Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC)) {}
+  Descriptor(const std::string& path, int flags) : value_(open_with_room(path.c_str(), flags | O_CLOEXEC)) {}
   ~Descriptor() {
     if (value_ >= 0) ::close(value_);
   }
@@ -38,7 +40,7 @@ int rename_with(const std::string& from, const std::string& to, unsigned flags) 
 bool lacks_flags() { return errno == EINVAL || errno == ENOSYS; }
 
 Status cannot_move(const std::string& from, const std::string& to) {
-  return system_error("cannot move '" + from + "' to", to);
+  return system_error("cannot move " + in_quotes(from) + " to", to);
 }
 
 // A few files one by one. For many, the whole file system at once: each alone would cost a commit of its
@@ -80,7 +82,8 @@ bool is_empty_folder(const std::string& path) {
 
 bool exists(const std::string& path) {
   struct stat info;
-  return ::lstat(path.c_str(), &info) == 0;
+  if (::lstat(path.c_str(), &info) == 0) return true;
+  return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
 }
 
 Result<uint64_t> file_number(const std::string& path) {
@@ -163,13 +166,13 @@ Status exchange_by_hand(const std::string& from, const std::string& to, const st
   Status moved = move(from, to, Existing::refused);
   if (moved.ok()) return {};
   if (move(aside, to, Existing::refused).ok()) return moved;
-  return std::move(moved).after("; the old data is at '" + aside + "'");
+  return std::move(moved).after("; the old data is at " + in_quotes(aside));
 }
 
 Result<std::unique_ptr<FileLock>> FileLock::take(const std::string& path) {
   HEADRACE_TRY(check_path(path));
   while (true) {
-    const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int descriptor = open_with_room(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (descriptor < 0) return system_error("cannot create", path);
     std::unique_ptr<FileLock> lock(new FileLock(descriptor));
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {

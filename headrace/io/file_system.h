@@ -13,7 +13,8 @@ namespace headrace {
 std::string folder_of(const std::string& path);  // "." when it names none
 std::string name_of(const std::string& path);    // what follows the last slash
 
-bool exists(const std::string& path);  // a link with a missing target, too
+// A link with a missing target, too, and what cannot be examined: it may be there, so nothing replaces it.
+bool exists(const std::string& path);
 bool is_empty_folder(const std::string& path);
 Result<uint64_t> file_number(const std::string& path);  // inode: the same for a file under another name
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "headrace/io/bounded_file.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/system.h"
 
@@ -25,7 +26,7 @@ int create_beside(const std::string& path, std::string& temporary) {
   int descriptor = -1;
   for (int i = 0; i < kTries; ++i) {
     temporary = path + '.' + std::to_string(random());
-    descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor = open_with_room(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0 || errno != EEXIST) break;
   }
   return descriptor;
@@ -90,7 +91,7 @@ Status write_atomically(const std::string& path, std::span<const std::byte> byte
 
 Result<std::unique_ptr<AppendedFile>> AppendedFile::make(const std::string& path) {
   HEADRACE_TRY(check_path(path));
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  const int descriptor = open_with_room(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0) return system_error("cannot create", path);
   return std::unique_ptr<AppendedFile>(new AppendedFile(path, descriptor));
 }

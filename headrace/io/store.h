@@ -44,6 +44,9 @@ struct FileInfo {
   bool is_directory = false;
 };
 
+// The reason of a problem: following the link would list the data again, or all that lies beside them.
+inline constexpr std::string_view kLeadsBack = "a link that leads back to a folder it is in";
+
 struct Listing {
   // Regular files below the root, relative to it, sorted by bytes. Links are followed, but never back into a
   // directory that the walk is in.
@@ -52,16 +55,20 @@ struct Listing {
   // are `files`. Empty where the store has no directories.
   Names directories;
   std::vector<int64_t> changed_ns;
-  // Names that end like a file but are not one, or could not be read.
+  // Names that end like a file but are not one; links back to a folder they are in; hidden names that could
+  // not be examined.
   struct Problem {
     std::string path, reason;
   };
   std::vector<Problem> problems;
+  // Of list_readable(): names that could not be examined, so that the listing is not whole.
+  std::vector<Problem> unread = {};
 };
 
 // What is directly in a folder: bare names, sorted by bytes; links are followed.
 struct Entries {
   Names files, folders;
+  std::vector<Listing::Problem> unread = {};  // of entries_readable()
 };
 
 class Store {
@@ -69,9 +76,19 @@ class Store {
   virtual ~Store() = default;
   virtual Result<std::unique_ptr<OpenFile>> open(const std::string& path) = 0;
   virtual Result<FileInfo> info(const std::string& path) = 0;
+  // All of it: a name below the root that cannot be examined is an error (look_up.h). Folders that never hold
+  // data are passed over.
   virtual Result<Listing> list(const std::string& root) = 0;
   // As list, for the folder alone. By default derived from list(), where a store has nothing faster.
   virtual Result<Entries> entries(const std::string& folder);
+  // The same two, where names that cannot be examined are `unread` instead of an error. By default as above.
+  virtual Result<Listing> list_readable(const std::string& root) { return list(root); }
+  virtual Result<Entries> entries_readable(const std::string& folder) { return entries(folder); }
+  // Whether a name that nobody listed, and cannot be examined, is to count as absent (skipping_store.h).
+  virtual bool leaves_out(const std::string& path, const Status& why) {
+    (void)path, (void)why;
+    return false;
+  }
   // Whether a path means the same file to another process: then a sidecar index may store it.
   virtual bool persistent() const { return false; }
 };

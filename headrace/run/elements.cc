@@ -1,4 +1,5 @@
 // ds[i]: one element at a time, in the caller's thread.
+#include "headrace/io/retrying_store.h"
 #include "headrace/run/engine/executor.h"
 #include "headrace/run/loader.h"
 #include "headrace/run/lower/pipeline.h"
@@ -40,7 +41,7 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
         "this dataset has no random access: it contains a filter, unbatch, window shuffle or "
         "on_error(\"skip\")");
   auto pool = Pool::make(memory_budget == 0 ? default_memory_budget() : memory_budget);
-  auto fetcher = std::make_shared<Fetcher>(std::move(store), pool);
+  auto fetcher = std::make_shared<Fetcher>(with_retries(std::move(store), std::make_shared<Retries>()), pool);
   HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, seed, {}, true, std::move(fetcher)));
   if (!pipeline.level) return invalid("shard: a dataset with steps= has no random access");
   auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);

@@ -9,6 +9,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/io/new_file.h"
+#include "headrace/io/retrying_store.h"
 #include "headrace/run/cache/auto_cache.h"
 #include "headrace/run/engine/crew.h"
 #include "headrace/run/engine/simulated_crew.h"
@@ -38,15 +39,18 @@ class LoaderImpl final : public Loader {
  public:
   LoaderImpl(NodePtr plan, LoaderOptions options, Pipeline pipeline, std::shared_ptr<Pool> pool,
              std::shared_ptr<StopFlag> stop, SettingLimits limits, bool ready_given,
-             std::unique_ptr<AutoCache> caching, std::shared_ptr<Store> store)
+             std::unique_ptr<AutoCache> caching, std::shared_ptr<Store> store,
+             std::shared_ptr<const Retries> retries)
       : caching_(std::move(caching)),
         plan_(std::move(plan)),
         options_(std::move(options)),
         pool_(std::move(pool)),
         stop_(std::move(stop)),
         store_(std::move(store)),
+        retries_(std::move(retries)),
         pipeline_(std::move(pipeline)),
         fingerprint_(headrace::fingerprint(plan_, options_.seed)),
+        root_(pipeline_.root.get()),
         executor_(std::move(pipeline_.root), pool_, options_.ready, !ready_given),
         team_({pool_.get(), pipeline_.operators.size(), options_.watched ? executor_.stages().size() : 0,
                options_.seed, options_.write_into_slot, stop_.get()}),
@@ -92,8 +96,9 @@ class LoaderImpl final : public Loader {
   Result<Value> save(bool without_last) const override {
     std::lock_guard lock(control_);
     const bool was_stopped = paused_ && over_;
-    if (crew_ || (was_stopped && without_last)) return state_to_value(here(without_last), fingerprint_);
-    return state_to_value(paused_ ? *paused_ : next_, fingerprint_);
+    if (crew_ || (was_stopped && without_last))
+      return state_to_value(here(without_last), fingerprint_, root_);
+    return state_to_value(paused_ ? *paused_ : next_, fingerprint_, root_);
   }
   Status load(const Value& state) override;
   void set_epoch(uint64_t epoch) override {
@@ -148,8 +153,10 @@ class LoaderImpl final : public Loader {
   const std::shared_ptr<Pool> pool_;
   const std::shared_ptr<StopFlag> stop_;
   const std::shared_ptr<Store> store_;
+  const std::shared_ptr<const Retries> retries_;
   Pipeline pipeline_;
   std::string fingerprint_;
+  const Stream* root_;  // of the executor: names the numbers of cursors
   Executor executor_;
   Team team_;
   Steer steer_;
@@ -367,7 +374,7 @@ Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseco
 }
 
 Status LoaderImpl::load(const Value& state) {
-  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint_));
+  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint_, *root_));
   HEADRACE_TRY(check_fits(where, pipeline_));
   std::unique_lock control(control_);
   pause(control);
@@ -399,6 +406,7 @@ Value LoaderImpl::report() const {
   team_.each([&](const Worker& worker) { counters.push_back(&worker.counters); });
   running.unlock();
   if (crew_) totals.in_flight = executor_.in_flight();
+  totals.retried = retries_->done;
   Value out = make_report(totals, lately, counters, pipeline_.operators, pool_->ledger());
   if (caching_) add_what_if(out, caching_->what_if());
   out.set("history", std::move(history)), out.set("decisions", std::move(decisions));
@@ -448,6 +456,9 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   const SettingLimits limits = limits_of(given, options);
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();
+  const auto retries = std::make_shared<Retries>();
+  retries->most = options.retries, retries->stop = stop;
+  store = with_retries(std::move(store), retries);
   auto fetcher = std::make_shared<Fetcher>(store, pool, stop);
   if (options.map_files) fetcher->allow_copies_of_maps();
   HEADRACE_ASSIGN(auto caching, auto_cache(options, limits.most, store, pool));
@@ -461,7 +472,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
     options.write_into_slot = false;
   auto loader = std::make_unique<LoaderImpl>(
       std::move(plan), std::move(options), std::move(pipeline), std::move(pool), std::move(stop), limits,
-      given.ready > 0 && given.workers != 0, std::move(caching), std::move(store));
+      given.ready > 0 && given.workers != 0, std::move(caching), std::move(store), retries);
   HEADRACE_TRY(loader->prepare());
   return std::unique_ptr<Loader>(std::move(loader));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/opening/open.h"
 
 namespace headrace {
@@ -37,7 +38,7 @@ class Renamed final : public Store {
   std::shared_ptr<Store> files_;
 };
 
-std::string shard_text(const ShardEntry& shard) { return "verify: '" + shard.name + "': "; }
+std::string shard_text(const ShardEntry& shard) { return "verify: " + in_quotes(shard.name) + ": "; }
 
 Status compare(const ShardEntry& shard, const std::vector<uint64_t>& written,
                const std::vector<uint64_t>& read) {

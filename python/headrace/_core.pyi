@@ -136,7 +136,7 @@ def open_source(path: str | Sequence[str], format: str, options: object, progres
     Open the data at one path or several; an empty format is detected from the content.
     """
 
-def list_splits(path: str, format: str) -> list[str]:
+def list_splits(path: str, format: str, skip_unreadable: bool = False) -> list[str]:
     """The names that the option `split` takes for this path."""
 
 def range_source(start: int, stop: int, step: int) -> Source:
@@ -146,8 +146,10 @@ def counter_source(start: int, step: int) -> Source: ...
 
 def random_source(seed: int, shape: Sequence[int], size: int | None) -> Source: ...
 
-def list_files(pattern: str) -> list[str]:
-    """The files that match a pattern, sorted."""
+def list_files(pattern: str, skip_unreadable: bool = False) -> tuple:
+    """
+    The files that match a pattern, sorted, and what was left out, for a warning.
+    """
 
 def array_source(names: Sequence[str], structure: str, columns: list, slot: str, types: object) -> Source:
     """Columns in memory, and the types of times by name."""
@@ -336,6 +338,14 @@ def make_c_function(slot: str, name: str, version: str, address: int, calls: str
     """
     An operator from the address of a C function of numbers (calls="elements") or of arrays; it keeps owner alive.
     """
+
+def begin_exit() -> None:
+    """
+    Called when the interpreter is about to end, by the thread that ends it.
+    """
+
+def give_way_to_exit() -> None:
+    """Wait for the end of the process, if it is another thread that ends it."""
 
 def wait_for_last_loaders() -> None:
     """

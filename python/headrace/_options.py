@@ -38,6 +38,10 @@ def _workers(name: str, value: object) -> int:
     return whole_number("options", name, value)
 
 
+def _retries(name: str, value: object) -> int:
+    return whole_number("options", name, value, end=1024)
+
+
 def _bytes(name: str, value: object) -> int:
     return byte_size("options", name, value)
 
@@ -101,6 +105,7 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "deterministic": _flag,
     "checkpoints": _flag,
     "map_files": _flag,
+    "retries": _retries,
     "cache": _cache,
     "trace": _path,
     "tuning": _tuning,

@@ -104,7 +104,18 @@ def packer(structure: str, mapping: type[dict[str, Any]] = dict) -> Callable[[li
 
 
 def joined_path(path: str, name: str) -> str:
-    """Return the name of a field below `path`."""
+    """Return the name of a field below `path`.
+
+    Raises:
+        ValueError: it has half of a surrogate pair, which no file and no plan could hold.
+    """
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"expected names of fields in whole characters, got {name!a} with half of a surrogate pair"
+            ) from None
     return f"{path}/{name}" if path else name
 
 

@@ -297,6 +297,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     def with_validity(self, field: str = "valid") -> Dataset:
         """Add a bool scalar field that is False for samples added by `shard(even="pad")`, else True.
 
+        It may stand anywhere, before or after the shard. After `batch`, `window` or `pack`, it is False for elements that have
+        only such samples.
+
         Args:
             field: Name of the new field.
         """
@@ -643,6 +646,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         rewrites: Mapping[str, bool] | bool | None = None,
         checkpoints: bool | None = None,
         map_files: bool | None = None,
+        retries: int | None = None,
         cache: Literal["auto"] | None = None,
         trace: str | os.PathLike[str] | None = None,
         tuning: Literal["auto", "locked"] | None = None,
@@ -667,6 +671,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 decode_image(match="fast") from the second epoch on (True). Results are the same.
             map_files: Memory-map large `bytes` of a batch that pass through no operator instead of copying them, if the file is on a
                 local file system and in the page cache (True). Results are the same.
+            retries: How often a read is tried again that the system refused for now, as network file systems do: EIO, ESTALE, EAGAIN,
+                ETIMEDOUT (3). The waits before grow: 20 ms, 80 ms, 320 ms ... 5 s. `report()["io"]["retried"]` counts them; a read
+                that fails to the end is an OSError.
             cache: "auto" caches elements where that pays off, in a part of the memory budget or in the user's cache folder: after
                 expensive operators and before the first random one (off). Results are the same; `explain()` shows the choice. The
                 loader examines some samples for it when it is created, which takes about half a second.
@@ -684,8 +691,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         """
         given = {
             "seed": seed, "workers": workers, "io": io, "ready": ready, "memory_budget": memory_budget, "deterministic": deterministic,
-            "rewrites": rewrites, "checkpoints": checkpoints, "map_files": map_files, "cache": cache, "trace": trace,
-            "tuning": tuning, "settings": settings,
+            "rewrites": rewrites, "checkpoints": checkpoints, "map_files": map_files, "retries": retries, "cache": cache,
+            "trace": trace, "tuning": tuning, "settings": settings,
         }  # fmt: skip
         return Dataset(self._node, merged_options(self._options, given), self._bound)
 

@@ -58,7 +58,11 @@ Encoding = Literal["utf-8", "latin-1", "bytes"]
 
 @options_checked
 def read_array_record(
-    path: Paths, *, verify: bool | None = None, split: str | Sequence[str] | None = None
+    path: Paths,
+    *,
+    verify: bool | None = None,
+    split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read ArrayRecord files of any group size, plain, zstd, brotli or snappy: one sample per record.
 
@@ -69,6 +73,8 @@ def read_array_record(
         verify: Compare the data of each chunk with its hash; headers are always checked. Default: True.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a chunk or the footer is damaged, or the file was not closed. The message has file,
@@ -78,7 +84,9 @@ def read_array_record(
     Example:
         hr.read_array_record("train.array_record*")
     """
-    return read_as("array_record", path, {"verify": verify, "split": split})
+    return read_as(
+        "array_record", path, {"verify": verify, "split": split, "skip_unreadable": skip_unreadable}
+    )
 
 
 @options_checked
@@ -90,6 +98,7 @@ def read_arrow(
     align_labels: bool | None = None,
     encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read tables in Arrow IPC files and streams, also Feather V2: one field per column, one sample per row.
 
@@ -117,6 +126,8 @@ def read_arrow(
             Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, unions, decimals, lists of lists),
@@ -135,13 +146,18 @@ def read_arrow(
             "align_labels": align_labels,
             "encoding": encoding,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
 
 @options_checked
 def read_beton(
-    path: Path, *, images: Literal["auto", "encoded"] | None = None, encoding: Encoding | None = None
+    path: Path,
+    *,
+    images: Literal["auto", "encoded"] | None = None,
+    encoding: Encoding | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read a .beton file of FFCV: images as files or as pixels, numbers, bytes, arrays and JSON.
 
@@ -156,6 +172,8 @@ def read_beton(
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a field is outside the file, or an image has no allocation. The message has file and
@@ -165,7 +183,9 @@ def read_beton(
     Example:
         hr.read_beton("imagenet_train.beton")
     """
-    return read_as("beton", path, {"images": images, "encoding": encoding})
+    return read_as(
+        "beton", path, {"images": images, "encoding": encoding, "skip_unreadable": skip_unreadable}
+    )
 
 
 @options_checked
@@ -176,6 +196,7 @@ def read_captions(
     split: str | None = None,
     each: Literal["image", "caption"] | None = None,
     encoding: Encoding | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read images with captions, in the formats of Flickr8k and Flickr30k.
 
@@ -194,6 +215,8 @@ def read_captions(
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a line has another format. The message has file and line.
@@ -202,12 +225,26 @@ def read_captions(
     Example:
         hr.read_captions("Flickr8k.token.txt", split="Flickr_8k.trainImages.txt")
     """
-    return read_as("captions", path, {"images": images, "split": split, "each": each, "encoding": encoding})
+    return read_as(
+        "captions",
+        path,
+        {
+            "images": images,
+            "split": split,
+            "each": each,
+            "encoding": encoding,
+            "skip_unreadable": skip_unreadable,
+        },
+    )
 
 
 @options_checked
 def read_cifar(
-    path: Paths, *, classes: Literal[10, 100] | None = None, split: str | Sequence[str] | None = None
+    path: Paths,
+    *,
+    classes: Literal[10, 100] | None = None,
+    split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read the binary files of CIFAR-10 and CIFAR-100.
 
@@ -220,6 +257,8 @@ def read_cifar(
         classes: 10 or 100; determined by the file sizes when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the size of a file is not a multiple of the record size.
@@ -228,7 +267,7 @@ def read_cifar(
     Example:
         hr.read_cifar("cifar-10-batches-bin/data_batch_*.bin")
     """
-    return read_as("cifar", path, {"classes": classes, "split": split})
+    return read_as("cifar", path, {"classes": classes, "split": split, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
@@ -244,6 +283,7 @@ def read_coco(
     empty: Literal["keep", "drop"] | None = None,
     segments: str | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read COCO annotations (instances, stuff, captions or panoptic segments) and their images.
 
@@ -278,6 +318,8 @@ def read_coco(
             with its name.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the file is not JSON, or an annotation is invalid. The message has file, image and
@@ -302,6 +344,7 @@ def read_coco(
             "empty": empty,
             "segments": segments,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -321,6 +364,7 @@ def read_csv(
     encoding: Encoding | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read CSV files (RFC 4180), plain, gzip, zlib or zstd: one field per column, one sample per row.
 
@@ -354,6 +398,8 @@ def read_csv(
             when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a row has too few or too many fields, or a field is not a number of its dtype. The
@@ -378,6 +424,7 @@ def read_csv(
             "encoding": encoding,
             "compression": compression,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -391,6 +438,7 @@ def read_file_list(
     extension: str | None = None,
     key: bool = False,
     encoding: Encoding | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read images listed in a text file, one line "path" or "path label" per image; also MXNet's .lst.
 
@@ -407,6 +455,8 @@ def read_file_list(
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: some lines have a label and others have none, or a label exceeds 64 bits. The message
@@ -418,7 +468,14 @@ def read_file_list(
     return read_as(
         "file_list",
         path,
-        {"root": root, "numbers": numbers, "extension": extension, "key": key or None, "encoding": encoding},
+        {
+            "root": root,
+            "numbers": numbers,
+            "extension": extension,
+            "key": key or None,
+            "encoding": encoding,
+            "skip_unreadable": skip_unreadable,
+        },
     )
 
 
@@ -431,6 +488,7 @@ def read_fixed(
     footer_bytes: int | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read files of fixed-size records, between a header and a footer; plain, gzip, zlib or zstd.
 
@@ -444,6 +502,8 @@ def read_fixed(
         compression: Compression of whole files: "none", "gzip", "zlib" or "zstd"; "none" when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the size of a file is not a multiple of the record size.
@@ -460,6 +520,7 @@ def read_fixed(
             "footer_bytes": footer_bytes,
             "compression": compression,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -474,6 +535,7 @@ def read_hdf5(
     align_labels: bool | None = None,
     encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read the datasets of one group in HDF5 files: one field per dataset, one sample per row.
 
@@ -504,6 +566,8 @@ def read_hdf5(
             Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         NotImplementedError: a chosen dataset has an unsupported type or filter, or is in another file.
@@ -524,6 +588,7 @@ def read_hdf5(
             "align_labels": align_labels,
             "encoding": encoding,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -536,6 +601,7 @@ def read_huggingface(
     columns: Sequence[str] | None = None,
     nulls: Nulls | Mapping[str, Nulls] | None = None,
     encoding: Encoding | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read a folder written by Hugging Face datasets' `save_to_disk()`, or the cache of `load_dataset()`.
 
@@ -559,6 +625,8 @@ def read_huggingface(
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         ValueError: there are several splits to choose from, or none with that name.
@@ -569,13 +637,25 @@ def read_huggingface(
         hr.read_huggingface("my_dataset", split="train", columns=["image", "label"])
     """
     return read_as(
-        "huggingface", path, {"split": split, "columns": columns, "nulls": nulls, "encoding": encoding}
+        "huggingface",
+        path,
+        {
+            "split": split,
+            "columns": columns,
+            "nulls": nulls,
+            "encoding": encoding,
+            "skip_unreadable": skip_unreadable,
+        },
     )
 
 
 @options_checked
 def read_idx(
-    path: Path, *, labels: Path | Literal[False] | None = None, split: str | Sequence[str] | None = None
+    path: Path,
+    *,
+    labels: Path | Literal[False] | None = None,
+    split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read IDX files, the format of MNIST: one sample per slice along the first axis; plain or gzip.
 
@@ -588,6 +668,8 @@ def read_idx(
             `train-labels-idx1-ubyte` beside `train-images-idx3-ubyte`, if there is one; False for none.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         MemoryError: a gzip file has more than 2 GiB; it is decompressed and kept in memory.
@@ -596,7 +678,7 @@ def read_idx(
     Example:
         hr.read_idx("train-images-idx3-ubyte.gz", labels="train-labels-idx1-ubyte.gz")
     """
-    return read_as("idx", path, {"labels": labels, "split": split})
+    return read_as("idx", path, {"labels": labels, "split": split, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
@@ -607,13 +689,15 @@ def read_image_folder(
     key: bool = False,
     encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read a folder with one subfolder of images per class.
 
     Fields: `image` (encoded, bytes) and `label` (int64 scalar).
 
-    Files without an image extension are left out, and a folder with only such files is not a class;
-    `metadata["left_out"]` counts them. `metadata["classes"]` has the class names.
+    Files without an image extension are left out; `metadata["left_out"]` counts them. A folder with only such
+    files is a class without images, unless it is called `annotations`, `labels` or the like.
+    `metadata["classes"]` has the class names.
 
     Args:
         path: The folder that contains the class folders.
@@ -625,18 +709,33 @@ def read_image_folder(
             Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Example:
         hr.read_image_folder("imagenet/train")
     """
     return read_as(
-        "image_folder", path, {"classes": classes, "key": key or None, "encoding": encoding, "split": split}
+        "image_folder",
+        path,
+        {
+            "classes": classes,
+            "key": key or None,
+            "encoding": encoding,
+            "split": split,
+            "skip_unreadable": skip_unreadable,
+        },
     )
 
 
 @options_checked
 def read_imagenet_solution(
-    path: Path, *, root: str | None = None, classes: Sequence[str] | None = None, key: bool = False
+    path: Path,
+    *,
+    root: str | None = None,
+    classes: Sequence[str] | None = None,
+    key: bool = False,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read ImageNet's validation images, with the labels of Kaggle's LOC_val_solution.csv.
 
@@ -653,6 +752,8 @@ def read_imagenet_solution(
             in the file, sorted, when not given.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a line is not an image and its class.
@@ -660,7 +761,11 @@ def read_imagenet_solution(
     Example:
         hr.read_imagenet_solution("LOC_val_solution.csv")
     """
-    return read_as("imagenet_solution", path, {"root": root, "classes": classes, "key": key or None})
+    return read_as(
+        "imagenet_solution",
+        path,
+        {"root": root, "classes": classes, "key": key or None, "skip_unreadable": skip_unreadable},
+    )
 
 
 @options_checked
@@ -670,6 +775,7 @@ def read_images(
     key: bool = False,
     encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read every image below a folder, without labels.
 
@@ -686,15 +792,23 @@ def read_images(
             Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Example:
         hr.read_images("photos")
     """
-    return read_as("images", path, {"key": key or None, "encoding": encoding, "split": split})
+    return read_as(
+        "images",
+        path,
+        {"key": key or None, "encoding": encoding, "split": split, "skip_unreadable": skip_unreadable},
+    )
 
 
 @options_checked
-def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> Dataset:
+def read_json_map(
+    path: Path, *, root: str | None = None, key: bool = False, skip_unreadable: bool | None = None
+) -> Dataset:
     """Read images listed in a JSON object that maps their paths to labels.
 
     Fields: `image` (encoded, bytes) and `label` (int64 scalar).
@@ -704,6 +818,8 @@ def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> 
         root: Folder that the paths are relative to; the folder of the JSON file when not given.
         key: Add the field `__key__` (str), the path below the folder, or as it is listed, without extension:
             "cat/17". WebDataset keeps it.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the file is not a JSON object whose values are 64-bit integers.
@@ -711,7 +827,7 @@ def read_json_map(path: Path, *, root: str | None = None, key: bool = False) -> 
     Example:
         hr.read_json_map("train_map.json", root="imagenet")
     """
-    return read_as("json_map", path, {"root": root, "key": key or None})
+    return read_as("json_map", path, {"root": root, "key": key or None, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
@@ -724,6 +840,7 @@ def read_jsonl(
     nulls: Nulls | Mapping[str, Nulls] | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read JSON lines (NDJSON), plain, gzip, zlib or zstd: one object and sample per line.
 
@@ -751,6 +868,8 @@ def read_jsonl(
             when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a line is not a JSON object, or a value is missing or has another dtype. The message
@@ -770,12 +889,15 @@ def read_jsonl(
             "nulls": nulls,
             "compression": compression,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
 
 @options_checked
-def read_litdata(path: Path, *, encoding: Encoding | None = None) -> Dataset:
+def read_litdata(
+    path: Path, *, encoding: Encoding | None = None, skip_unreadable: bool | None = None
+) -> Dataset:
     """Read a folder of LitData: index.json and the chunks it lists, plain, zstd, framed or Arrow rows.
 
     Fields: one per leaf of a sample; dicts, tuples and lists keep their nesting. `jpeg` and `file` leaves are
@@ -786,6 +908,8 @@ def read_litdata(path: Path, *, encoding: Encoding | None = None) -> Dataset:
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the index, or the offsets or sizes of a sample, do not match their file. The message
@@ -796,7 +920,7 @@ def read_litdata(path: Path, *, encoding: Encoding | None = None) -> Dataset:
     Example:
         hr.read_litdata("optimized")
     """
-    return read_as("litdata", path, {"encoding": encoding})
+    return read_as("litdata", path, {"encoding": encoding, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
@@ -805,6 +929,7 @@ def read_lmdb(
     *,
     values: Literal["bytes", "datum", "tensor_protos"] | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read LMDB databases, in the order of their keys; also the images of Caffe and Caffe2.
 
@@ -821,6 +946,8 @@ def read_lmdb(
             Default: "bytes".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the tree is damaged. The message has file, page and byte.
@@ -829,12 +956,17 @@ def read_lmdb(
     Example:
         hr.read_lmdb("ilsvrc12_train_lmdb", values="datum")
     """
-    return read_as("lmdb", path, {"values": values, "split": split})
+    return read_as("lmdb", path, {"values": values, "split": split, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
 def read_mds(
-    path: Path, *, split: str | None = None, verify: bool | None = None, encoding: Encoding | None = None
+    path: Path,
+    *,
+    split: str | None = None,
+    verify: bool | None = None,
+    encoding: Encoding | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read a folder of MosaicML Streaming (MDS): index.json and the shards it lists, plain, zstd or gz.
 
@@ -852,6 +984,8 @@ def read_mds(
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the index, or the offsets or sizes of a sample, do not match their file. The message
@@ -862,11 +996,17 @@ def read_mds(
     Example:
         hr.read_mds("c4", split="train")
     """
-    return read_as("mds", path, {"split": split, "verify": verify, "encoding": encoding})
+    return read_as(
+        "mds",
+        path,
+        {"split": split, "verify": verify, "encoding": encoding, "skip_unreadable": skip_unreadable},
+    )
 
 
 @options_checked
-def read_npy(path: Paths, *, split: str | Sequence[str] | None = None) -> Dataset:
+def read_npy(
+    path: Paths, *, split: str | Sequence[str] | None = None, skip_unreadable: bool | None = None
+) -> Dataset:
     """Read NumPy's .npy files: one sample per slice along the first axis.
 
     Fields: `array`. Dtype and shape are those of a slice: bool, integers, float16, float32 or float64. Files
@@ -880,6 +1020,8 @@ def read_npy(path: Paths, *, split: str | Sequence[str] | None = None) -> Datase
         path: A file, a pattern, a folder of files, or a list of files and patterns.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         NotImplementedError: an array of complex numbers, records, strings, dates or pickled objects; the
@@ -890,12 +1032,16 @@ def read_npy(path: Paths, *, split: str | Sequence[str] | None = None) -> Datase
     Example:
         hr.read_npy("features-*.npy")
     """
-    return read_as("npy", path, {"split": split})
+    return read_as("npy", path, {"split": split, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
 def read_npz(
-    path: Paths, *, fields: Sequence[str] | None = None, split: str | Sequence[str] | None = None
+    path: Paths,
+    *,
+    fields: Sequence[str] | None = None,
+    split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read NumPy's .npz files: one field per array, one sample per slice along their first axes.
 
@@ -909,6 +1055,8 @@ def read_npz(
         fields: Only these arrays, in this order; all except scalars when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         NotImplementedError: a chosen array is not supported by `read_npy`, or is compressed with another
@@ -920,7 +1068,7 @@ def read_npz(
     Example:
         hr.read_npz("mnist.npz", fields=["x_train", "y_train"])
     """
-    return read_as("npz", path, {"fields": fields, "split": split})
+    return read_as("npz", path, {"fields": fields, "split": split, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
@@ -933,6 +1081,7 @@ def read_parquet(
     align_labels: bool | None = None,
     encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read tables in Parquet files: one field per column, one sample per row.
 
@@ -963,6 +1112,8 @@ def read_parquet(
             Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         NotImplementedError: a chosen column has an unsupported type (maps, lists of structs or of lists), or
@@ -982,6 +1133,7 @@ def read_parquet(
             "align_labels": align_labels,
             "encoding": encoding,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -993,6 +1145,7 @@ def read_recordio(
     header: bool | None = None,
     label_width: int | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read RecordIO files (.rec) of MXNet, dmlc or SageMaker.
 
@@ -1008,6 +1161,8 @@ def read_recordio(
             first record has several.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the parts of a file are not contiguous. The message has file, record and byte.
@@ -1015,7 +1170,11 @@ def read_recordio(
     Example:
         hr.read_recordio("train.rec")
     """
-    return read_as("recordio", path, {"header": header, "label_width": label_width, "split": split})
+    return read_as(
+        "recordio",
+        path,
+        {"header": header, "label_width": label_width, "split": split, "skip_unreadable": skip_unreadable},
+    )
 
 
 @options_checked
@@ -1026,6 +1185,7 @@ def read_text(
     header: int | None = None,
     compression: Compression | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read the lines of text files, plain, gzip, zlib or zstd.
 
@@ -1041,6 +1201,8 @@ def read_text(
             when not given.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a line is not UTF-8. The message has file, line and byte.
@@ -1049,7 +1211,15 @@ def read_text(
         hr.read_text("logs/*.txt.gz")
     """
     return read_as(
-        "text", path, {"encoding": encoding, "header": header, "compression": compression, "split": split}
+        "text",
+        path,
+        {
+            "encoding": encoding,
+            "header": header,
+            "compression": compression,
+            "split": split,
+            "skip_unreadable": skip_unreadable,
+        },
     )
 
 
@@ -1060,6 +1230,7 @@ def read_tfds(
     split: str | None = None,
     fields: Sequence[str] | None = None,
     encoding: Encoding | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read a data set that was prepared by TensorFlow Datasets; TensorFlow is not needed.
 
@@ -1082,6 +1253,8 @@ def read_tfds(
         encoding: How strings are stored. "utf-8": a string that is not UTF-8 is an error of its sample, see
             `on_error`; "latin-1": strings are converted; "bytes": fields of strings are bytes, as they are.
             Default: "utf-8".
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: the number of samples in the files differs from `dataset_info.json`, or a record lacks
@@ -1092,12 +1265,20 @@ def read_tfds(
     Example:
         hr.read_tfds("/data/tensorflow_datasets/mnist/3.0.1", split="train[:10%]")
     """
-    return read_as("tfds", path, {"split": split, "fields": fields, "encoding": encoding})
+    return read_as(
+        "tfds",
+        path,
+        {"split": split, "fields": fields, "encoding": encoding, "skip_unreadable": skip_unreadable},
+    )
 
 
 @options_checked
 def read_tfrecord(
-    path: Paths, *, verify: bool | None = None, split: str | Sequence[str] | None = None
+    path: Paths,
+    *,
+    verify: bool | None = None,
+    split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read TFRecord files, plain, gzip, zlib or zstd: one sample per record.
 
@@ -1111,6 +1292,8 @@ def read_tfrecord(
         verify: Check the checksum of each record; lengths are always checked. Default: True.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         CorruptSample: a record is damaged. The message has file, record and byte.
@@ -1119,7 +1302,7 @@ def read_tfrecord(
         features = {"label": hr.FixedLenFeature((), "int64")}
         hr.read_tfrecord("train-*").map(lambda s: ops.parse_example(s.record, features=features))
     """
-    return read_as("tfrecord", path, {"verify": verify, "split": split})
+    return read_as("tfrecord", path, {"verify": verify, "split": split, "skip_unreadable": skip_unreadable})
 
 
 @options_checked
@@ -1137,6 +1320,7 @@ def read_voc_xml(
     missing: Literal["drop", "empty", "whole"] | None = None,
     folder_label: bool | None = None,
     masks: bool | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read images with PASCAL VOC or ImageNet boxes, one XML file per image.
 
@@ -1166,8 +1350,10 @@ def read_voc_xml(
         folder_label: Add the field `label` (int64 scalar), the class that the image's folder is named after.
             Default: False.
         masks: Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and SegmentationObject
-            (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out,
-            with a warning. Default: False.
+            (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out
+            and counted. Default: False.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Example:
         hr.read_voc_xml("VOC2012", images="JPEGImages", annotations="Annotations", split="train")
@@ -1187,6 +1373,7 @@ def read_voc_xml(
             "missing": missing,
             "folder_label": folder_label,
             "masks": masks,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -1201,6 +1388,7 @@ def read_webdataset(
     encoding: Encoding | None = None,
     unfinished: bool | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read WebDataset tars: members with the same name up to the first dot are one sample.
 
@@ -1224,6 +1412,8 @@ def read_webdataset(
             lack fields. Default: False.
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
@@ -1243,6 +1433,7 @@ def read_webdataset(
             "encoding": encoding,
             "unfinished": unfinished,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )
 
@@ -1257,6 +1448,7 @@ def read_zarr(
     align_labels: bool | None = None,
     encoding: Encoding | None = None,
     split: str | Sequence[str] | None = None,
+    skip_unreadable: bool | None = None,
 ) -> Dataset:
     """Read the arrays of one group of a Zarr store, version 2 or 3: one sample per slice along the first
     axis.
@@ -1287,6 +1479,8 @@ def read_zarr(
             Default: "utf-8".
         split: Of a folder that holds several splits, the one to read, a list of them, or "all";
             `list_splits()` returns their names.
+        skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
+            leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 
     Raises:
         NotImplementedError: a chosen array has an unsupported type or codec, or the store is in N5 format.
@@ -1306,5 +1500,6 @@ def read_zarr(
             "align_labels": align_labels,
             "encoding": encoding,
             "split": split,
+            "skip_unreadable": skip_unreadable,
         },
     )

@@ -16,7 +16,16 @@ from ._carrying import of_pair
 from ._errors import os_error
 from ._function import bind_function
 from ._line import users_line, warn_of
-from ._making.element import Form, Leaves, form_of, form_of_all, is_function_leaf, to_leaf, with_fields
+from ._making.element import (
+    Form,
+    Leaves,
+    check_not_rounded,
+    form_of,
+    form_of_all,
+    is_function_leaf,
+    to_leaf,
+    with_fields,
+)
 from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
@@ -60,7 +69,7 @@ def read(
     Args:
         path: A file, a folder, a glob pattern, or a list of files and patterns.
         format: The name of a format, see `formats()`; detected from the content when not given.
-        options: `split`, and the options of the format; `formats()` lists them.
+        options: `split`, `skip_unreadable`, and the options of the format; `formats()` lists them.
 
     Raises:
         FileNotFoundError: there is nothing at the path, or a pattern matches no file.
@@ -151,7 +160,12 @@ def random(seed: int = 0, shape: Sequence[int] = (), size: int | None = None) ->
     return Dataset(_core.read(source, users_line()))
 
 
-def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> list[str]:  # noqa: A002
+def list_splits(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    skip_unreadable: bool = False,
+) -> list[str]:
     """List the splits at a path: the names that the option `split` of `read()` takes.
 
     Only names and indexes are looked at, no data.
@@ -159,6 +173,7 @@ def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> l
     Args:
         path: A folder, or an archive.
         format: The name of a format, see `formats()`; detected from the content when not given.
+        skip_unreadable: Leave out what cannot be examined, as for `read()`.
 
     Returns:
         The names, sorted, or in the order of the data set's index; empty if the path holds no splits.
@@ -171,26 +186,29 @@ def list_splits(path: str | os.PathLike[str], *, format: str | None = None) -> l
         hr.list_splits("chest_xray")  # ["test", "train", "val"]
     """
     try:
-        return _core.list_splits(os.fspath(path), format or "")
+        return _core.list_splits(os.fspath(path), format or "", skip_unreadable)
     except FileNotFoundError as error:
         raise os_error(str(error), error.errno, error.filename) from None
 
 
-def list_files(pattern: str | os.PathLike[str]) -> Dataset:
+def list_files(pattern: str | os.PathLike[str], *, skip_unreadable: bool = False) -> Dataset:
     """Make a dataset of the paths that match a pattern, as str, sorted; use `shuffle()` for another order.
 
     Args:
         pattern: As for `read`: `*`, `?` and `[a-c]` match within a name, `**` matches any number of folders as in Python's
             `glob(recursive=True)`, and braces are expanded first. Names that begin with a dot are not matched.
+        skip_unreadable: Leave out what cannot be examined, with a warning, as for `read()`.
 
     Raises:
         FileNotFoundError: no file matches.
+        OSError: a folder or a link cannot be examined.
         ValueError: a name is not UTF-8.
 
     Example:
         hr.list_files("shards/*.tar")
     """
-    paths = _core.list_files(os.fspath(pattern))
+    paths, left_out = _core.list_files(os.fspath(pattern), skip_unreadable)
+    warn_of([left_out] if left_out else [])
     for path in paths:
         if any("\ud800" <= c <= "\udfff" for c in path):
             shown = os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -516,7 +534,11 @@ def _of_series(column: Any, name: str) -> Any:
             f"from_arrays: column {name!r}: expected numbers, bool, bytes or str in every row, got {type(odd[0]).__name__} ({odd[0]!r}); fill "
             "missing values with .fillna(...), convert the column with .astype(...), or drop it with .drop(columns=...)"
         )
-    return values if wanted == (bytes, str) else np.asarray(values)
+    if wanted == (bytes, str):
+        return values
+    numbers = np.asarray(values)
+    check_not_rounded(values, numbers, name)
+    return numbers
 
 
 def _column(column: Any, name: str) -> Any:
@@ -539,6 +561,7 @@ def _column(column: Any, name: str) -> Any:
         if all(isinstance(value, (bytes, str)) for value in values):
             return values
         array = np.asarray(values)  # numbers in an object array, as in pandas
+        check_not_rounded(values, array, name)
     return to_leaf(array if column is not None else None, name)
 
 

@@ -9,10 +9,13 @@
 #include "headrace/formats/nulls.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/patterns.h"
+#include "headrace/formats/opening/readable.h"
 #include "headrace/formats/wrapped_source.h"
+#include "headrace/io/skipping_store.h"
 #include "headrace/io/store.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
@@ -33,7 +36,7 @@ SourceHandle open(const std::variant<std::string, std::vector<std::string>>& pat
   };
   Result<SourcePtr> source = internal_error("");
   {
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     const auto read = [&](const auto& given) {
       return open_source(*file_store(), given, format, wanted, indexing);
     };
@@ -111,6 +114,8 @@ nb::list format_table() {
     row["options"] = options_to_python(info.options);
     const std::optional<OptionInfo> split = split_option(info);
     row["split"] = options_to_python(split ? std::span(&*split, 1) : std::span<const OptionInfo>());
+    const OptionInfo skip = skip_unreadable_option();
+    row["common"] = options_to_python(info.open ? std::span(&skip, 1) : std::span<const OptionInfo>());
     out.append(row);
   }
   return out;
@@ -145,15 +150,17 @@ void bind_formats(nb::module_& m) {
         "Open the data at one path or several; an empty format is detected from the content.");
   m.def(
       "list_splits",
-      [](const std::string& path, const std::string& format) {
+      [](const std::string& path, const std::string& format, bool skip_unreadable) {
         Result<std::vector<std::string>> names = internal_error("");
         {
-          nb::gil_scoped_release nogil;
-          names = list_splits(*file_store(), path, format);
+          const NoGil nogil;
+          SkippingStore skipping(*file_store());
+          names = list_splits(skip_unreadable ? static_cast<Store&>(skipping) : *file_store(), path, format);
         }
         return unwrap(std::move(names));
       },
-      nb::arg("path"), nb::arg("format"), "The names that the option `split` takes for this path.");
+      nb::arg("path"), nb::arg("format"), nb::arg("skip_unreadable") = false,
+      "The names that the option `split` takes for this path.");
   m.def(
       "range_source",
       [](int64_t start, int64_t stop, int64_t step) {
@@ -173,8 +180,15 @@ void bind_formats(nb::module_& m) {
       },
       nb::arg("seed"), nb::arg("shape"), nb::arg("size").none());
   m.def(
-      "list_files", [](const std::string& pattern) { return unwrap(expand(*file_store(), pattern)); },
-      nb::arg("pattern"), "The files that match a pattern, sorted.");
+      "list_files",
+      [](const std::string& pattern, bool skip_unreadable) {
+        SkippingStore skipping(*file_store());
+        Store& store = skip_unreadable ? static_cast<Store&>(skipping) : *file_store();
+        std::vector<std::string> files = unwrap(expand(store, pattern));
+        return nb::make_tuple(std::move(files), left_out_note(skipping.left_out()));
+      },
+      nb::arg("pattern"), nb::arg("skip_unreadable") = false,
+      "The files that match a pattern, sorted, and what was left out, for a warning.");
   m.def("array_source", &arrays, nb::arg("names"), nb::arg("structure"), nb::arg("columns"), nb::arg("slot"),
         nb::arg("types"), "Columns in memory, and the types of times by name.");
   m.def("null_rules", &null_rules, nb::arg("nulls"), nb::arg("names"), nb::arg("specs"),

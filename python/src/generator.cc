@@ -27,8 +27,8 @@ class Iteration {
 
   const nb::object& pass() const { return pass_; }
   bool next(std::vector<Tensor>& fields) {
-    if (!iterator_.is_valid()) iterator_ = pass_.attr("iterator")();
-    nb::object value = nb::steal(PyIter_Next(iterator_.ptr()));
+    if (!iterator_.is_valid()) iterator_ = in_python([&] { return pass_.attr("iterator")(); });
+    nb::object value = nb::steal(in_python([&] { return PyIter_Next(iterator_.ptr()); }));
     if (!value.is_valid() && PyErr_Occurred()) throw nb::python_error();
     if (!value.is_valid()) return false;
     take(std::move(value), fields);
@@ -65,7 +65,7 @@ class IteratorPass final : public Generator::Pass {
       : schema_(schema), label_(label), iteration_(std::in_place, schema, std::move(pass)) {}
   ~IteratorPass() override {
     const Gil gil;
-    iteration_.reset();
+    in_python([&] { iteration_.reset(); });
   }
 
   Result<bool> next(std::vector<Tensor>& fields) override {
@@ -98,7 +98,7 @@ class IteratorPass final : public Generator::Pass {
   template <class F> Status call(F&& f) {
     const Gil gil;
     try {
-      f();
+      in_python(f);
     } catch (nb::python_error& error) {
       return foreign(error, label_);
     } catch (const std::exception& error) {
@@ -124,7 +124,8 @@ class IterableGenerator final : public Generator {
   Result<std::unique_ptr<Pass>> start(uint64_t epoch) const override {
     const Gil gil;
     try {
-      return std::unique_ptr<Pass>(std::make_unique<IteratorPass>(schema_, label_, (*start_)(epoch)));
+      return std::unique_ptr<Pass>(
+          std::make_unique<IteratorPass>(schema_, label_, in_python([&] { return (*start_)(epoch); })));
     } catch (nb::python_error& error) {
       return foreign(error, label_);
     }

@@ -14,6 +14,7 @@
 #include "headrace/headrace.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
@@ -72,8 +73,8 @@ std::shared_ptr<Callee> callee_of(nb::object function, nb::object convert, const
                                   const std::string& output, std::vector<TensorSpec> outputs, bool random) {
   return {new Callee(std::move(function), std::move(convert), input, output, std::move(outputs), random),
           [](Callee* held) {
-            nb::gil_scoped_acquire gil;
-            delete held;
+            const Gil gil;
+            in_python([&] { delete held; });
           }};
 }
 
@@ -258,8 +259,7 @@ void bind_node(nb::module_& m) {
       .def("plan", &plan_text, nb::arg("seed"), "The plan as JSON.")
       .def(
           "fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); },
-          nb::arg("seed"), "Must be equal for a state to be loaded.",
-          nb::call_guard<nb::gil_scoped_release>());
+          nb::arg("seed"), "Must be equal for a state to be loaded.", nb::call_guard<NoGil>());
 }
 
 void bind_verbs(nb::module_& m) {

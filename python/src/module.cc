@@ -1,7 +1,10 @@
 // headrace._core: the parts of the C++ library that the Python package uses. Internal; users import headrace.
 #include "python/src/base/module.h"
 
+#include "python/src/base/errors.h"
+
 NB_MODULE(_core, m) {
+  headrace::python::register_errors();
   m.doc() = "The compiled part of Headrace. Use the package headrace.";
   nanobind::set_leak_warnings(false);  // threads may keep functions alive until after the interpreter ends
   headrace::python::bind_tensors(m);

@@ -7,6 +7,7 @@
 #include "headrace/ops/named_outputs.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
@@ -99,7 +100,7 @@ nb::list compute_now(const Add& add, const nb::list& data) {
   for (nb::handle leaf : data) inputs.push_back(to_tensor(leaf));
   Result<std::vector<Tensor>> results = internal_error("");
   {
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     results = compute(add, inputs);
   }
   nb::list out;

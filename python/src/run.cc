@@ -68,6 +68,8 @@ LoaderOptions loader_options(const nb::dict& options) {
       out.checkpoints = nb::cast<bool>(value);
     else if (name == "map_files")
       out.map_files = nb::cast<bool>(value);
+    else if (name == "retries")
+      out.retries = nb::cast<size_t>(value);
     else if (name == "cache")
       out.cache = nb::cast<std::string>(value);
     else if (name == "only_explained")
@@ -115,16 +117,18 @@ nb::dict index(const NodeHandle& node, int64_t step, size_t workers, bool beside
   return out;
 }
 
-// Loaders that cannot end where they are released, because they wait for the code that releases them.
+// Loaders that cannot end where they are released, because they wait for the code that releases them, or for
+// threads that wait for the end of the process.
 class LastOnes {
  public:
-  void end(std::unique_ptr<Loader> loader) {
+  void end(std::unique_ptr<Loader> loader, std::chrono::milliseconds patience) {
     std::lock_guard lock(mutex_);
     std::erase_if(ending_, [](const std::future<void>& one) {
       return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
     });
     ending_.push_back(
         std::async(std::launch::async, [loader = std::move(loader)]() mutable { loader.reset(); }));
+    (void)ending_.back().wait_for(patience);
   }
   void wait() {
     if (this_process() != process_) return;
@@ -161,11 +165,14 @@ class LoaderHandle {
       (void)loader_.release();
       return;
     }
-    nb::gil_scoped_release nogil;
-    if (loader_->check_outside().ok())
+    const NoGil nogil;
+    constexpr std::chrono::milliseconds kAtTheEnd(500);
+    if (!Py_IsInitialized())  // made or begun after the exit function has closed all
+      last_ones().end(std::move(loader_), kAtTheEnd);
+    else if (loader_->check_outside().ok())
       loader_.reset();
     else  // a function of the pipeline released the last reference
-      last_ones().end(std::move(loader_));
+      last_ones().end(std::move(loader_), {});
   }
 
   void check_outside() const {
@@ -179,6 +186,7 @@ class LoaderHandle {
   // gets no element of this one.
   uint64_t begin() {
     check_process();
+    give_way_to_exit();
     return unwrap(quietly([&]() -> Result<uint64_t> {
       HEADRACE_TRY(loader_->check_outside());
       const uint64_t number = ++begun_;
@@ -192,9 +200,11 @@ class LoaderHandle {
     check_process();
     if (is_on_my_way()) on_its_way_to_ = std::thread::id();
     while (true) {
+      give_way_to_exit();
       if (iteration <= ended_) return std::nullopt;  // ended by a signal handler
       Sample sample;
       Result<std::optional<bool>> given = quietly([&] { return next_of(iteration, sample); });
+      if (!given.ok()) give_way_to_exit();  // stopped by it
       const bool is_over = !given.ok() || (*given && !**given);
       if (is_over && iteration == ends_after_) ended_ = iteration;
       const std::optional<bool> more = unwrap(std::move(given));
@@ -217,7 +227,7 @@ class LoaderHandle {
     if (has_calls_elsewhere() && !is_within()) {
       stop_with_calls(without_last);
     } else {
-      nb::gil_scoped_release nogil;
+      const NoGil nogil;
       loader_->stop(without_last);
     }
     return without_last;
@@ -339,10 +349,11 @@ class ElementsHandle {
       (void)elements_.release();
       return;
     }
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     elements_.reset();
   }
   nb::list at(uint64_t position, uint64_t epoch) {
+    give_way_to_exit();
     return fields_to_python(unwrap(quietly([&] { return elements_->at(position, epoch); })));
   }
 
@@ -365,6 +376,10 @@ struct TimelineHandle {
 }  // namespace
 
 void bind_run(nb::module_& m) {
+  m.def("begin_exit", &begin_exit,
+        "Called when the interpreter is about to end, by the thread that ends it.");
+  m.def("give_way_to_exit", &give_way_to_exit,
+        "Wait for the end of the process, if it is another thread that ends it.");
   m.def(
       "wait_for_last_loaders", [] { quietly([] { return last_ones().wait(), 0; }); },
       "Wait for loaders whose last reference was released by a function of their own pipeline.");

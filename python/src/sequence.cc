@@ -78,8 +78,8 @@ struct Items {
 };
 std::shared_ptr<const Items> shared_items(Items&& items) {
   return {new Items(std::move(items)), [](const Items* held) {
-            nb::gil_scoped_acquire gil;
-            delete held;
+            const Gil gil;
+            in_python([&] { delete held; });
           }};
 }
 
@@ -126,9 +126,12 @@ class SequenceSource final : public Source {
   Status add(uint64_t index, Leaves& leaves, ItemsBlock& out) const {
     try {
       const nb::object number = nb::steal(PyLong_FromUnsignedLongLong(index));
-      const nb::object item = nb::steal(PyObject_GetItem(items_->items.ptr(), number.ptr()));
+      const nb::object item =
+          nb::steal(in_python([&] { return PyObject_GetItem(items_->items.ptr(), number.ptr()); }));
       if (!item.is_valid()) throw nb::python_error();
-      leaves.read(item, [&](const nb::object& value) { return items_->convert(value, number); });
+      leaves.read(item, [&](const nb::object& value) {
+        return in_python([&] { return items_->convert(value, number); });
+      });
       Status status = check(leaves);
       if (status.ok()) out.add(leaves);
       leaves.clear();

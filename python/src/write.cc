@@ -87,7 +87,7 @@ class WriterHandle {
   template <class F> auto guarded(F&& f) {
     if (process_ != ::getpid())
       throw std::runtime_error("write: a writer cannot be used in a forked process");
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     const std::lock_guard lock(mutex_);
     return f();
   }
@@ -106,7 +106,7 @@ class WriterHandle {
       (void)writer_.release();
       return;
     }
-    nb::gil_scoped_release nogil;
+    const NoGil nogil;
     writer_.reset();
   }
 

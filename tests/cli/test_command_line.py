@@ -221,6 +221,21 @@ def test_options_are_spelled_as_they_are_typed(tmp_path):
     assert "; --option label_width=0 reads any number" in told
 
 
+def test_notes_and_splits_are_spelled_as_they_are_typed(tmp_path):
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.csv").write_text("a\n1\n")
+    told = headrace("verify", tmp_path).stderr
+    assert "set --option split= to one of these names" in told
+    (tmp_path / "x").mkdir()
+    rows = "".join(f"{i}\n" for i in range(30))
+    (tmp_path / "x" / "x.csv").write_text(f"n\n{rows}many\n")
+    for command in ("inspect", "verify", "doctor"):
+        told = " ".join(headrace(command, tmp_path / "x").stdout.split())
+        assert """--option dtypes='{"n": "int64"}' makes such fields errors of their rows""" in told, told
+    told = headrace("convert", tmp_path / "x", tmp_path / "y.jsonl").stdout
+    assert """--source-option dtypes='{"n": "int64"}' makes such fields errors""" in told, told
+
+
 def test_files_of_unknown_endings_are_counted(photos, tmp_path):
     root = tmp_path / "photos"
     for path in photos.rglob("*.jpg"):

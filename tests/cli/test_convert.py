@@ -192,7 +192,7 @@ def test_a_disk_that_is_full_is_an_error_and_leaves_nothing_that_looks_whole(pho
 
     done = subprocess.run(
         [executable(), "convert", photos / "30", tmp_path / "out.tar"],
-        check=False, capture_output=True, text=True, preexec_fn=no_room, restore_signals=False, timeout=60,
+        check=False, capture_output=True, text=True, preexec_fn=no_room, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1
     assert "cannot write" in done.stderr

@@ -218,16 +218,24 @@ def test_names_that_are_no_files_are_told(tmp_path):
     (root / "cat" / "dangling.jpg").symlink_to("/nope.jpg")
     os.mkfifo(root / "dog" / "pipe.jpg")
     (root / "eel" / "folder.jpg").mkdir()
-    problems = {one["path"]: one["reason"] for one in doctor(root)["problems"]}
+    for command in ("doctor", "inspect", "verify"):
+        done = headrace(command, root)
+        assert done.returncode == 1
+        assert "cat/dangling.jpg': a link that leads nowhere" in done.stderr
+    report = doctor(root, "--skip-unreadable")
+    assert report["unreadable"] == [
+        {"path": f"{root}/cat/dangling.jpg", "reason": "a link that leads nowhere"}
+    ]
+    problems = {one["path"]: one["reason"] for one in report["problems"]}
     assert problems == {
-        "cat/dangling.jpg": "a link that leads nowhere",
         "dog/pipe.jpg": "neither a file nor a folder",
         "eel/folder.jpg": "a folder",
     }
     for command in (["doctor", root, "--no-advice"], ["inspect", root]):
-        text = headrace(*command).stdout
-        assert "left out" in text and "3 names that could not be read or are not files" in text
-        assert f"{root}/cat/dangling.jpg: a link that leads nowhere" in text
+        text = headrace(*command, "--skip-unreadable").stdout
+        assert "left out" in text and "2 names that are not files" in text
+        assert f"{root}/dog/pipe.jpg: neither a file nor a folder" in text
+        assert "1 name that could not be read is left out" in re.sub(r"\s+", " ", text)
     assert "problems" not in doctor(root / "fox")
 
 

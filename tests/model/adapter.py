@@ -37,9 +37,16 @@ from .nodes import (
 )
 from .stream import scanned
 
+FIELDS = ("index", "child", "carried", "also")
 
-def build(hr, node: Node, read=None):
-    """The package's dataset for this tree; `read` makes a source of a given size."""
+
+def build(hr, node: Node, read=None, marks: bool = False):
+    """The package's dataset for this tree; `read` makes a source of a given size.
+
+    With `marks`, samples also have "valid", which with_validity() added to their source.
+    """
+    if marks and isinstance(node, (Read, Generate)):
+        return build(hr, node, read).with_validity().map(_number_of_mark, python=True)
     match node:
         case Read():
             return read(node.size) if read else hr.range(node.size).map(_start, python=True)
@@ -47,18 +54,19 @@ def build(hr, node: Node, read=None):
             make = _Counter(node.size) if node.resumable else lambda: map(_start, range(node.size))
             return hr.from_generator(make, signature=hr.from_dataset([_start(0)]).schema)
         case Concatenate():
-            return build(hr, node.input, read).concatenate(build(hr, node.other, read))
+            return build(hr, node.input, read, marks).concatenate(build(hr, node.other, read, marks))
         case Interleave():
-            branches = [build(hr, branch, read) for branch in inputs(node)]
+            branches = [build(hr, branch, read, marks) for branch in inputs(node)]
             return hr.interleave(branches, cycle_length=node.cycle, block_length=node.block)
         case Zip():
-            return build(hr, node.input, read).zip(build(hr, node.other, read)).map(_zipped, python=True)
+            first, other = (build(hr, branch, read, marks) for branch in (node.input, node.other))
+            return first.zip(other).map(_zipped, python=True)
         case Mix() | Choose():
-            both = [build(hr, node.input, read), build(hr, node.other, read)]
+            both = [build(hr, branch, read, marks) for branch in (node.input, node.other)]
             if isinstance(node, Choose):
                 return hr.choose(both, np.array(node.choices, dtype=np.int64), stop=node.stop)
             return hr.mix(both, weights=node.schedule, seed=node.seed, stop=node.stop)
-    below = build(hr, node.input, read)
+    below = build(hr, node.input, read, marks)
     match node:
         case Map():
             return below.map(dict, python=True)
@@ -131,6 +139,10 @@ def _start(x):
     return {"index": np.int64(value), "child": np.int64(0), "carried": np.int64(0), "also": np.int64(0)}
 
 
+def _number_of_mark(sample):
+    return {**sample, "valid": np.int64(sample["valid"])}
+
+
 class _Counter:
     """An iterable whose iterators report their position."""
 
@@ -181,7 +193,7 @@ def _tokens(row):
     assert filled and (positions[~held] == 0).all()
     for segment in range(1, segments.max() + 1):
         assert positions[segments == segment].tolist() == list(range((segments == segment).sum()))
-    return {name: row[name][held] for name in ("index", "child", "carried", "also")}
+    return {name: row[name][held] for name in (*FIELDS, "valid") if name in row}
 
 
 def _zipped(pair):
@@ -202,9 +214,9 @@ def _fail_on(sample, bad):
     return sample
 
 
-def seen(element):
+def seen(element, also: tuple[str, ...] = ()):
     """An element of the package, as compared."""
-    fields = [element[name] for name in ("index", "child", "carried", "also")]
+    fields = [element[name] for name in (*FIELDS, *also)]
     if getattr(fields[0], "ndim", 0) == 0:
         return tuple(map(int, fields))
     return list(zip(*(field.tolist() for field in fields)))
@@ -215,6 +227,13 @@ def expected(element):
     if isinstance(element, tuple):
         return [expected(e) for e in element]
     return element.id.index, element.id.child, element.carried, element.also
+
+
+def expected_with_marks(element):
+    """The same with whether each sample is valid."""
+    if isinstance(element, tuple):
+        return [expected_with_marks(e) for e in element]
+    return *expected(element), int(element.valid)
 
 
 def loader(dataset):

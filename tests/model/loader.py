@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from . import deal
+from .indexed import invalid
 from .nodes import (
     Batch,
     Filter,
@@ -158,7 +159,7 @@ class StreamRun(Run):
             self.round, self.since_wrap = self.round + 1, 0
             self.stage = make_stage(self.root, self.epoch, self.round)
         self.delivered, self.since_wrap = self.delivered + 1, self.since_wrap + 1
-        return element
+        return invalid(element) if self.round and self.shard.even == "pad" else element
 
     def place(self) -> dict:
         place = {"delivered": self.delivered, "cursor": self.stage.cursor()}

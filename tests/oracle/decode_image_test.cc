@@ -134,9 +134,8 @@ std::string different_because(const Truth& truth, const std::string& file) {
   if (truth.mode == "I;16") return "not comparable: 16 bits";
   const testing::PlainDecode plain = testing::decode_with_plain_libjpeg(file);
   const bool ours_is_plain = plain.progressive && plain.pixels == decode(file, Color::unchanged).pixels;
-  return ours_is_plain
-             ? "different: progressive JPEG without all its scans, smoothed by another libjpeg-turbo"
-             : "";
+  return ours_is_plain ? "different: progressive JPEG without all its scans, in which Pillow invents details"
+                       : "";
 }
 
 std::string class_of(const Truth& truth, const std::string& file) {

@@ -1,5 +1,5 @@
 // A JPEG decoded as libjpeg's own example does it, for comparison: no checks of ours, warnings counted and
-// passed over.
+// passed over. Only the details that libjpeg invents where scans are missing are left out (decision 41).
 #pragma once
 #include <cstdint>
 #include <string>

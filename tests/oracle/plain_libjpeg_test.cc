@@ -24,6 +24,7 @@ void decode(Session& session, const std::string& file, PlainDecode& result) {
   jpeg_create_decompress(&decoder);
   jpeg_mem_src(&decoder, reinterpret_cast<const unsigned char*>(file.data()), file.size());
   jpeg_read_header(&decoder, TRUE);
+  decoder.do_block_smoothing = FALSE;
   jpeg_start_decompress(&decoder);
   result.progressive = decoder.progressive_mode;
   const size_t row =

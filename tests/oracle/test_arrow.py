@@ -294,6 +294,28 @@ def test_views_that_lead_elsewhere_are_errors_of_their_rows(tmp_path: Path):
             ds[2]
 
 
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_files_of_polars(tmp_path: Path, compression: Any):
+    """Polars writes a file's schema without its length, so that only the footer has it."""
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(
+        {
+            "n": range(ROWS),
+            "x": [i / 3 for i in range(ROWS)],
+            "s": [f"text {i}" * (i % 4) for i in range(ROWS)],
+        },
+        schema_overrides={"n": pl.Int16},
+    ).with_columns(
+        c=pl.col("s").cast(pl.Categorical), l=pl.int_ranges(0, pl.col("n") % 5), t=pl.struct(a="n", b="s")
+    )
+    frame.write_ipc(tmp_path / "x.arrow", compression=compression)
+    rows = [{**row, "t/a": row["t"]["a"], "t/b": row["t"]["b"]} for row in frame.iter_rows(named=True)]
+    for row in rows:
+        del row["t"]
+    assert [{**x, "l": x["l"].tolist()} for x in hr.read(tmp_path / "x.arrow")] == rows
+    assert hr.read(tmp_path / "x.arrow", format="arrow").schema["n"].dtype == "int16"
+
+
 def test_lists_of_texts_are_read_once_for_both_fields(tmp_path: Path):
     rows = [["ä" * (i % 50)] * (i % 5) for i in range(20_000)]
     write(tmp_path / "x.arrow", pa.table({"x": pa.array(rows), "y": list(range(20_000))}), None, 20_000)

@@ -161,6 +161,129 @@ def test_a_value_that_does_not_fit_into_the_finer_unit_is_an_error_of_its_sample
     assert len(list(data.on_error("skip"))) == 3
 
 
+NUMBERS = (
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "arrows", "parquet"])
+def test_numbers_of_one_kind_come_in_the_wider_dtype(kind: str, tmp_path: Path) -> None:
+    """NumPy's common dtype where it loses nothing; integers beside floats, and uint64 beside signed ones, are refused."""
+    columns = {}
+    for at, name in enumerate(NUMBERS):
+        limit = np.iinfo(name) if np.dtype(name).kind in "iu" else np.finfo(name)
+        columns[name] = np.array([limit.min, limit.max, 3], name)
+        values = pa.array(columns[name])
+        table = pa.table(
+            {"x": values, "l": pa.array([[value] for value in values.to_pylist()], pa.list_(values.type))}
+        )
+        if kind == "parquet":
+            pq.write_table(table, tmp_path / f"{at:02}.parquet")
+            continue
+        with (
+            pa.OSFile(str(tmp_path / f"{at:02}.{kind}"), "wb") as file,
+            (ipc.new_file if kind == "arrow" else ipc.new_stream)(file, table.schema) as writer,
+        ):
+            writer.write_table(table)
+    for a, b in itertools.permutations(range(len(NUMBERS)), 2):
+        names = NUMBERS[a], NUMBERS[b]
+        paths = [str(tmp_path / f"{i:02}.{kind}") for i in (a, b)]
+        wanted = np.result_type(*names)
+        if (wanted.kind == "f") != all(name.startswith("float") for name in names):
+            with pytest.raises(ValueError, match=f"column 'x: {names[0]} .*got 'x: {names[1]} "):
+                hr.read(paths)
+            continue
+        data = hr.read(paths)
+        assert data.schema["x"].dtype == data.schema["l"].dtype == wanted.name
+        both = np.concatenate([columns[name].astype(wanted) for name in names])
+        (batch,) = data.batch(6).numpy()
+        assert batch["x"].dtype == wanted and np.array_equal(batch["x"], both)
+        assert [sample["l"].tolist() for sample in data] == [[value] for value in both.tolist()]
+
+
+# A column of nothing but nulls beside one with values: what pandas and Polars write for a part without any.
+OF_NULLS: dict[str, tuple[Any, Any]] = {
+    "numbers": (pa.array([1, None, 3]), 0),
+    "int16": (pa.array([1, 2], pa.int16()), 0),
+    "floats": (pa.array([0.5, 1.5]), 0.0),
+    "strings": (pa.array(["a", "bc"]), ""),
+    "bytes": (pa.array([b"a", b"bc"]), b""),
+    "flags": (pa.array([True, False]), False),
+    "times": (pa.array(WHEN, pa.timestamp("us")), 0),
+    "lists": (pa.array([[1, 2], [3]]), []),
+    "pairs": (pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2)), [0, 0]),
+}
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+@pytest.mark.parametrize("kind", ["arrow", "arrows", "parquet"])
+@pytest.mark.parametrize("name", OF_NULLS)
+def test_a_part_of_nothing_but_nulls_is_read_as_the_others(
+    name: str, kind: str, order: str, tmp_path: Path
+) -> None:
+    column, zero = OF_NULLS[name]
+    tables = [
+        pa.table({"k": ["x"] * len(column), "b": column}),
+        pa.table({"k": ["y", "z"], "b": pa.nulls(2)}),
+    ]
+    if order == "first":
+        tables.reverse()
+    for i, table in enumerate(tables):
+        if kind == "parquet":
+            pq.write_table(table, tmp_path / f"{i}.parquet")
+            continue
+        with (
+            pa.OSFile(str(tmp_path / f"{i}.{kind}"), "wb") as file,
+            (ipc.new_file if kind == "arrow" else ipc.new_stream)(file, table.schema) as writer,
+        ):
+            writer.write_table(table)
+    data = hr.read(tmp_path, nulls="zero")
+    alone = hr.read(tmp_path / f"{0 if order == 'last' else 1}.{kind}", nulls="zero")
+    assert data.schema == alone.schema
+
+    def plain(value: Any) -> Any:
+        return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+    rows = [plain(sample["b"]) for sample in alone]
+    wanted = rows + [zero] * 2 if order == "last" else [zero] * 2 + rows
+    assert [plain(sample["b"]) for sample in data] == wanted
+    assert [plain(sample["b"]) for sample in hr.read(tmp_path, nulls="zero", columns=["b"])] == wanted
+    assert sum(len(batch["k"]) for batch in data.map(lambda s: {"k": s.k}).batch(2)) == len(wanted)
+    masked = [bool(sample["b_valid"]) for sample in hr.read(tmp_path, nulls="mask")]
+    there = column.is_valid().to_pylist()
+    assert masked == (there + [False] * 2 if order == "last" else [False] * 2 + there)
+    if name == "floats":
+        got = [sample["b"] for sample in hr.read(tmp_path, nulls="nan")]
+        assert np.isnan(got[2:] if order == "last" else got[:2]).all()
+    with pytest.raises(hr.CorruptSample, match="in column 'b', got null; nulls="):
+        list(hr.read(tmp_path))
+    assert "b" in hr.read(tmp_path / f"{1 if order == 'last' else 0}.{kind}").metadata["left_out_columns"]
+
+
+def test_lists_that_are_all_empty_have_the_type_of_the_others(tmp_path: Path) -> None:
+    for i, column in enumerate((pa.array([[], []]), pa.array([[1.5], []]), pa.array([[], [], []]))):
+        pq.write_table(pa.table({"k": ["x"] * len(column), "b": column}), tmp_path / f"{i}.parquet")
+        with (
+            pa.OSFile(str(tmp_path / f"{i}.arrow"), "wb") as file,
+            ipc.new_file(file, pa.schema({"b": column.type})) as writer,
+        ):
+            writer.write_table(pa.table({"b": column}))
+    for kind in ("parquet", "arrow"):
+        data = hr.read(tmp_path / f"*.{kind}")
+        assert [sample["b"].tolist() for sample in data] == [[], [], [1.5], [], [], [], []]
+        assert all(sample["b"].dtype == np.float64 for sample in data)
+
+
 def test_ways_to_read_give_the_same_in_one_unit(tmp_path: Path) -> None:
     for kind in ("arrow", "parquet"):
         folder = tmp_path / kind

@@ -109,7 +109,10 @@ def test_an_item_that_raises_is_named_and_costs_no_other(batch: int, workers: in
 @pytest.mark.parametrize(
     ("odd", "words"),
     [
-        ({"x": 1.5}, r"field 'x': expected int64 \(\) as in item 0, got float64 \(\): sample 70 of"),
+        (
+            {"x": 1.5},
+            r"field 'x': expected int64 as in item 0, got 1\.5; make all of them floats.*sample 70 of",
+        ),
         (
             {"x": np.zeros(2, np.int64)},
             r"field 'x': expected int64 \(\) as in item 0, got int64 \(2\): sample 70 of",

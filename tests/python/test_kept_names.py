@@ -23,13 +23,14 @@ def numbers() -> hr.Dataset:
     return hr.range(100).map(lambda x: ops.cast(x, dtype="float64")).filter(lambda x: x < 50).batch(8)
 
 
-def test_fingerprints_and_states_are_those_of_0_1() -> None:
+def test_fingerprints_are_those_of_0_1_and_states_have_names() -> None:
     assert arrays().fingerprint() == "d8addaff03925702-8c7d984c564454f2"
     assert numbers().fingerprint() == "888ae79d8403f356-96d8a54526f5a34a"
     loader = iter(numbers().numpy())
     next(loader)
     assert json.dumps(loader.state_dict()) == (
-        '{"version": 1, "fingerprint": "888ae79d8403f356-96d8a54526f5a34a", "epoch": 0, "delivered": 1, "cursor": [0, 0, 8]}'
+        '{"version": 2, "fingerprint": "888ae79d8403f356-96d8a54526f5a34a", "epoch": 0, "delivered": 1, '
+        '"streams": {"verb": "position", "version": 1, "position": 8}}'
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -17,6 +18,12 @@ import pytest
 from PIL import Image
 
 import headrace as hr
+
+
+def as_typed(text: str) -> str:
+    """Return a note as the command line spells it."""
+    text = re.sub(r"(\w+)=(\[[^]]*\])", r"--option \1='\2'", text)
+    return text.replace("header=False", "--option header=false")
 
 
 def said(*words: str) -> str:
@@ -170,6 +177,7 @@ def test_what_is_left_out_is_said(
     assert [text in str(one.message) for one in caught] == [True]
     assert text in ds.explain()
     given = [word for key, value in options.items() for word in (f"--{key}", value)]
+    text = as_typed(text)
     assert text in said("inspect", str(path), *given)
     is_by_ending = make in (other_kinds, other_images)  # verify lists all files that are left out
     assert ("left out because of their names" if is_by_ending else text) in said("verify", str(path), *given)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from headrace._making.element import AHEAD_OF_WHOLE
 
 import headrace as hr
 
@@ -213,7 +214,7 @@ def test_the_look_ahead_ends(maker: str) -> None:
 
 @pytest.mark.parametrize("maker", MAKERS)
 def test_only_what_is_open_is_looked_for(maker: str) -> None:
-    items = [{"a": [1], "n": 0}, {"a": [], "n": 1}, {"a": [2, 3], "n": 2}]
+    items = [{"a": [1.0], "n": 0.5}, {"a": [], "n": 1}, {"a": [2, 3], "n": 2}]
     asked: list[int] = []
 
     def item(i: int) -> Any:
@@ -322,14 +323,95 @@ def test_whole_numbers_become_the_dtype_of_their_field(maker: str) -> None:
             list(MAKERS[maker](items))
 
 
+@pytest.mark.parametrize("position", [1, 5, 10, 11, 40])
 @pytest.mark.parametrize("maker", MAKERS)
-def test_a_float_among_whole_numbers_is_seen_or_refused(maker: str) -> None:
-    items = [{"x": 1, "l": [1]}, {"x": 2.5, "l": [2.5]}]
-    if maker == "from_list":  # all elements are known
-        assert [(x["x"], x["l"].tolist()) for x in MAKERS[maker](items)] == [(1.0, [1.0]), (2.5, [2.5])]
+def test_a_float_among_whole_numbers_is_seen_or_refused(maker: str, position: int) -> None:
+    items: list[Any] = [{"x": i, "l": [i], "s": "a"} for i in range(position)]
+    items += [{"x": 2.5, "l": [2.5, 3], "s": "b"}, {"x": 7, "l": [], "s": ""}]
+    data = MAKERS[maker](items)
+    if maker == "from_list" or position <= AHEAD_OF_WHOLE:
+        assert [(x["x"], x["l"].tolist()) for x in data] == [(item["x"], item["l"]) for item in items]
+        assert data.schema["x"].dtype == data.schema["l"].dtype == "float64"
     else:
-        with pytest.raises(ERRORS, match="int64"):
+        with pytest.raises(ERRORS, match=r"(expected|was) int64.*float"):
+            list(data)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_an_array_decides_for_whole_numbers_before_it(maker: str) -> None:
+    for array in (np.float32(2.5), np.int16(2), np.uint8(7)):
+        data = MAKERS[maker]([{"x": 1}, {"x": array}, {"x": 3}])
+        assert data.schema["x"].dtype == array.dtype.name
+        assert [x["x"] for x in data] == [1, array, 3]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_whole_numbers_beside_floats_are_never_rounded(maker: str) -> None:
+    large = 2**53 + 1
+    for items in (
+        [{"x": large}, {"x": 1.5}],
+        [{"x": 1.5}, {"x": large}],
+        [{"x": [1.5, large]}],
+        [{"x": [large, 1.5]}, {"x": []}],
+        [{"x": np.zeros(0)}, {"x": [large, 2]}],
+    ):
+        with pytest.raises(ERRORS, match=rf"'x'.*{large}.*str\(x\) to keep all digits, or float\(x\)"):
             list(MAKERS[maker](items))
+    assert [x["x"] for x in MAKERS[maker]([{"x": 2**53}, {"x": 1.5}])] == [2.0**53, 1.5]
+
+
+@pytest.mark.parametrize("maker", ["from_dataset", "from_generator", "map"])
+def test_what_fails_in_the_look_ahead_fails_in_the_run(maker: str) -> None:
+    def item(i: int) -> Any:
+        if i == 2:
+            raise ValueError("no such file")
+        return {"x": i}
+
+    class Failing(Items):
+        def __getitem__(self, index: int) -> Any:
+            return item(index)
+
+    data = {
+        "from_dataset": lambda: hr.from_dataset(Failing(range(4))),
+        "from_generator": lambda: hr.from_generator(lambda: map(item, range(4))),
+        "map": lambda: hr.range(4).map(lambda i: item(int(i)), python=True),
+    }[maker]()
+    with pytest.raises(ERRORS, match="no such file"):
+        list(data)
+    if maker != "from_generator":
+        assert [int(x["x"]) for x in data.on_error("skip")] == [0, 1, 3]
+
+
+HALF = "r\udce9"  # what os.fsdecode makes of a name in Latin-1
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_half_a_surrogate_pair_is_refused_in_words(maker: str) -> None:
+    for items in ([{"x": "a"}, {"x": HALF}], ["a", HALF], [HALF]):
+        with pytest.raises(ERRORS, match=r"got 'r\\udce9' with half of a surrogate pair; \.encode"):
+            list(MAKERS[maker](items))
+    with pytest.raises(ERRORS, match=r"names of fields in whole characters, got 'r\\udce9'"):
+        list(MAKERS[maker]([{HALF: 1}, {HALF: 2}]))
+
+
+def test_half_a_surrogate_pair_in_columns() -> None:
+    for column in ([HALF, "a"], np.array([HALF, "a"])):
+        with pytest.raises(ValueError, match="half of a surrogate pair"):
+            hr.from_arrays({"x": column})
+    with pytest.raises(ValueError, match="half of a surrogate pair"):
+        hr.from_arrays({HALF: [1]})
+
+
+def test_frames_do_not_round_whole_numbers() -> None:
+    pd = pytest.importorskip("pandas")
+    for column in (
+        pd.Series([2**53 + 1, 1.5], dtype=object),
+        np.array([2**53 + 1, 1.5], object),
+        [2**53 + 1, 1.5],
+    ):
+        with pytest.raises(ValueError, match=r"'x'.*9007199254740993; use str\(x\)"):
+            hr.from_arrays({"x": column})
+    assert hr.from_arrays({"x": pd.Series([2**53, 1.5], dtype=object)})[0]["x"] == 2.0**53
 
 
 def test_rows_of_a_ragged_column_follow_it_too() -> None:

@@ -314,7 +314,13 @@ def test_results_may_differ_in_size_but_not_in_kind():
     ds = hr.range(5).map(lambda x: np.zeros(int(x), np.int16), python=True)
     assert ds.schema == hr.FieldSpec("i16", (None,))
     assert [x.shape for x in ds] == [(0,), (1,), (2,), (3,), (4,)]
-    other = hr.range(5).map(lambda x: int(x) if x < 3 else 0.5, python=True)
+    other = hr.range(30).map(lambda x: int(x) if x < 20 else 0.5, python=True)
+    with pytest.raises(
+        hr.HeadraceError,
+        match=r"expected int64 as in the result when the pipeline was built, got 0\.5; make .* float\(x\): sample 20 .*map at test_map.py",
+    ):
+        list(other)
+    other = hr.range(5).map(lambda x: np.int64(x) if x < 3 else np.float64(0.5), python=True)
     with pytest.raises(
         ValueError,
         match=r"was int64 \(\) when the pipeline was built, got float64 \(\) now: sample 3.*map at test_map.py",

@@ -369,10 +369,11 @@ def test_a_class_of_which_no_file_is_taken_is_noted(photos: Path, tmp_path: Path
     (root / "newt").mkdir()
     (root / "newt" / "1.heic").touch()
     ds = hr.read(root)
-    assert ds.metadata["left_out"] == {"files": 1, "endings": {".heic": 1}, "folders": ["newt"]}
-    [note] = notes(ds)
-    assert "no image was found in 'newt'" in note
-    assert ".heic (1)" in note
+    assert ds.metadata["left_out"] == {"files": 1, "endings": {".heic": 1}}
+    assert ds.metadata["classes"] == ["cat", "dog", "newt"]
+    [empty, kinds] = notes(ds)
+    assert "1 of 3 class folders has no images that can be read and keeps its label: 'newt'" in empty
+    assert ".heic (1)" in kinds
 
 
 def test_a_loader_says_what_it_is() -> None:

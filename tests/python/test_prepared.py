@@ -211,7 +211,7 @@ def test_only_the_shards_of_a_slice_are_opened(toy: Path) -> None:
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        (None, "set split= to one of 'train', 'test'"),
+        (None, "contains the splits 'train', 'test'; set split="),
         ("dev", "has no split 'dev'; there are 'train', 'test'"),
         ("train[:24]", "expected a slice of 23 samples, got one from 0 to 24"),
         ("train[", "split: expected a name with an optional slice"),
@@ -413,7 +413,7 @@ def test_folders_of_the_cache_are_read(saved: Path, tmp_path: Path) -> None:
 
 def test_what_a_saved_folder_lacks_is_named(saved: Path) -> None:
     refused: list[tuple[dict[str, Any], type[Exception], str]] = [
-        ({}, ValueError, "set split= to one of 'train', 'test'"),
+        ({}, ValueError, "contains the splits 'train', 'test'; set split="),
         ({"split": "dev"}, ValueError, "has no split 'dev'; there are 'train', 'test'"),
         ({"split": "train+test"}, ValueError, "expected parts of one split"),
         ({"split": "train[:1.5%]"}, ValueError, "split: expected a name with an optional slice"),

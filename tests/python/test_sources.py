@@ -105,7 +105,7 @@ def test_every_format_with_a_path_has_a_documented_reader():
             continue
         reader = getattr(readers, f"read_{row['name']}")
         assert getattr(hr, reader.__name__) is reader and reader.__name__ in hr.__all__
-        options = {option["name"]: option for option in [*row["options"], *row["split"]]}
+        options = {option["name"]: option for option in [*row["options"], *row["split"], *row["common"]]}
         _, *arguments = inspect.signature(reader).parameters.values()
         assert [argument.name for argument in arguments] == list(options)
         for argument in arguments:

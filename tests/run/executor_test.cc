@@ -383,9 +383,10 @@ TEST_F(ExecutorTest, OfSeveralSamplesThatFailEveryScheduleNamesTheFirst) {
 class Exhausted final : public Stream {
  public:
   Pull pull(Item&, Status&, uint64_t) override { throw std::bad_alloc(); }
-  void start(uint64_t, uint32_t) override {}
+  void start(uint64_t, uint32_t, bool) override {}
   void save(Cursor& cursor) const override { cursor.push_back(0); }
   void restore(CursorReader&) override {}
+  void describe(StateForm&) const override {}
   void stages(std::vector<Stage*>&) override {}
 };
 

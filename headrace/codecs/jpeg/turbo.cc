@@ -1,6 +1,6 @@
-// The libjpeg-turbo path: every JPEG the library reads, with its default settings. When only a part of an
-// image is needed, it computes little more than that and stops below it; the bytes are those of a whole
-// decode.
+// The libjpeg-turbo path: every JPEG the library reads, with its default settings but for smoothing between
+// blocks. When only a part of an image is needed, it computes little more than that and stops below it; the
+// bytes are those of a whole decode.
 //
 // libjpeg reports errors by a callback that must not return, so ours jump (longjmp). Functions that such a
 // jump can leave hold trivial values only: everything with a destructor lives in decode_with_turbo, below the
@@ -115,7 +115,7 @@ void skip_source(j_decompress_ptr decoder, long count) {
 
 void ignore_source(j_decompress_ptr) {}
 
-// A progressive file without its last scans; libjpeg then smooths from block to block.
+// A progressive file without its last scans.
 bool lacks_details(const jpeg_decompress_struct& decoder) {
   if (!decoder.progressive_mode) return false;
   for (int c = 0; c < decoder.num_components; ++c)
@@ -220,7 +220,6 @@ void convert_cmyk_rows(Session& session, JDIMENSION first, JDIMENSION count) {
 JDIMENSION seek(Session& session) {
   constexpr int64_t kMargin = 4;
   jpeg_decompress_struct& decoder = session.decoder;
-  if (lacks_details(decoder)) return 0;
   const auto width = static_cast<int64_t>(decoder.output_width);
   const auto height = static_cast<int64_t>(decoder.output_height);
   const Box& part = session.part;
@@ -239,6 +238,8 @@ JDIMENSION seek(Session& session) {
 void read_rows(Session& session) {
   jpeg_decompress_struct& decoder = session.decoder;
   decoder.out_color_space = session.wanted;
+  // Where scans are missing, libjpeg would invent details from neighbouring blocks, each version its own.
+  decoder.do_block_smoothing = FALSE;
   jpeg_start_decompress(&decoder);
   check_scans(session);
   const size_t cmyk_stride = static_cast<size_t>(decoder.output_width) * 4;

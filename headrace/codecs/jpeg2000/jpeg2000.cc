@@ -2,13 +2,14 @@
 #include <openjpeg.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
-#include "headrace/codecs/fields.h"
+#include "headrace/codecs/jpeg2000/container.h"
 #include "headrace/codecs/library_memory.h"
 #include "headrace/core/stop_flag.h"
 
@@ -17,13 +18,9 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::string_view kCodeStream = "\xff\x4f\xff\x51";
-constexpr std::string_view kJp2{"\0\0\0\x0cjP  \r\n\x87\n", 12};
-constexpr OPJ_COLOR_SPACE kCmyk = OPJ_CLRSPC_CMYK;
+using namespace jpeg2000;
 
-bool is_jpeg2000(Bytes bytes) {
-  return characters_of(bytes).starts_with(kCodeStream) || characters_of(bytes).starts_with(kJp2);
-}
+bool is_jpeg2000(Bytes bytes) { return is_code_stream(bytes) || is_container(bytes); }
 
 struct FreeStream {
   void operator()(opj_stream_t* stream) const { opj_stream_destroy(stream); }
@@ -72,15 +69,14 @@ void keep_message(const char* text, void* user) {
 }
 void ignore_message(const char*, void*) {}
 
-// One file in openjpeg. One thread.
+// One code stream in openjpeg. One thread.
 class Reader {
  public:
-  explicit Reader(Bytes bytes) : input_{bytes} {}
+  explicit Reader(Bytes code_stream) : input_{code_stream} {}
 
   Status read_header() {
-    const bool is_bare = characters_of(input_.bytes).starts_with(kCodeStream);
     stream_.reset(opj_stream_default_create(OPJ_TRUE));
-    codec_.reset(opj_create_decompress(is_bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
+    codec_.reset(opj_create_decompress(OPJ_CODEC_J2K));
     if (!stream_ || !codec_) return {Code::exhausted, "out of memory for a JPEG 2000 decoder"};
     opj_stream_set_user_data(stream_.get(), &input_, nullptr);
     opj_stream_set_user_data_length(stream_.get(), input_.bytes.size());
@@ -142,23 +138,20 @@ class Reader {
   std::unique_ptr<opj_image_t, FreeImage> image_;
 };
 
-// Whether the header of the container has a box of this type.
-bool has_box(Bytes bytes, std::string_view kind) {
-  const std::string_view text = characters_of(bytes);
-  const size_t header = text.find("jp2h");
-  return text.starts_with(kJp2) && header != text.npos && text.substr(header, 1024).find(kind) != text.npos;
-}
-
-// The image is at x0, y0 of a grid; a component has every dx-th sample of it.
+// The image is at x0, y0 of a grid; a component has every dx-th sample of it. Where all have the same ones,
+// that is only a coarser grid.
 bool is_subsampled(const opj_image_t& image) {
-  return std::any_of(image.comps, image.comps + image.numcomps,
-                     [](const opj_image_comp_t& c) { return c.dx != 1 || c.dy != 1; });
+  return std::any_of(image.comps, image.comps + image.numcomps, [&](const opj_image_comp_t& c) {
+    return c.dx != image.comps[0].dx || c.dy != image.comps[0].dy;
+  });
 }
 
-bool is_ycc(const opj_image_t& image) {
-  if (image.numcomps < 3) return false;
-  return image.color_space == OPJ_CLRSPC_SYCC ||
-         (image.color_space == OPJ_CLRSPC_UNSPECIFIED && is_subsampled(image));
+bool is_coarse(const opj_image_t& image) { return image.comps[0].dx != 1 || image.comps[0].dy != 1; }
+
+// Samples from x0 to x1 of the grid at every `step`-th place.
+int64_t samples_between(uint32_t x0, uint32_t x1, uint32_t step) {
+  const auto up = [&](uint32_t x) { return (int64_t{x} + step - 1) / step; };
+  return up(x1) - up(x0);
 }
 
 int bits_of(const opj_image_t& image) {
@@ -167,12 +160,31 @@ int bits_of(const opj_image_t& image) {
   return static_cast<int>(most);
 }
 
-Status check_kind(const opj_image_t& image) {
+// Only the two chroma components of YCbCr may be smaller than the others. Without a word on colours, or with
+// a wrong one, such components are taken for that, as by opj_decompress.
+bool is_ycc(const opj_image_t& image, Space space) {
+  if (image.numcomps < 3) return false;
+  return space == Space::ycc || (image.numcomps == 3 && space != Space::cmyk && is_subsampled(image));
+}
+
+bool has_small_chroma(const opj_image_t& image, const std::array<uint32_t, 4>& order) {
+  const auto is_whole = [&](uint32_t c) {
+    return image.comps[order[c]].dx == 1 && image.comps[order[c]].dy == 1;
+  };
+  const opj_image_comp_t &cb = image.comps[order[1]], &cr = image.comps[order[2]];
+  return is_whole(0) && (image.numcomps < 4 || is_whole(3)) && cb.dx == cr.dx && cb.dy == cr.dy;
+}
+
+Status check_kind(const opj_image_t& image, const Container& container) {
   const auto unavailable = [](const std::string& text) { return Status(Code::unavailable, text); };
   if (image.numcomps < 1 || image.numcomps > 4)
     return unavailable("expected a JPEG 2000 of 1 to 4 components, got " + std::to_string(image.numcomps));
-  if (is_subsampled(image) && !is_ycc(image))
-    return unavailable("expected a JPEG 2000 whose components have one size, or YCbCr");
+  HEADRACE_ASSIGN(const auto order, order_of_components(container, image.numcomps));
+  for (uint32_t c = 0; c < image.numcomps; ++c)
+    if (image.comps[c].dx < 1 || image.comps[c].dy < 1)
+      return corrupt("damaged JPEG 2000: a component without samples");
+  if (is_subsampled(image) && !(is_ycc(image, container.space) && has_small_chroma(image, order)))
+    return unavailable("expected a JPEG 2000 whose components have one size, or YCbCr with smaller chroma");
   for (uint32_t c = 0; c < image.numcomps; ++c)
     if (image.comps[c].prec < 1 || image.comps[c].prec > 16)
       return unavailable("expected a JPEG 2000 of up to 16 bits, got " + std::to_string(image.comps[c].prec));
@@ -183,32 +195,56 @@ Status check_kind(const opj_image_t& image) {
   return {};
 }
 
+int64_t height_of(const opj_image_t& image) {
+  return samples_between(image.y0, image.y1, is_subsampled(image) ? 1 : image.comps[0].dy);
+}
+int64_t width_of(const opj_image_t& image) {
+  return samples_between(image.x0, image.x1, is_subsampled(image) ? 1 : image.comps[0].dx);
+}
+
 Result<ImageHeader> read_jpeg2000_header(Bytes bytes) {
-  if (has_box(bytes, "pclr")) return Status(Code::unavailable, "a JPEG 2000 with a palette is not supported");
-  Reader reader(bytes);
+  HEADRACE_ASSIGN(const Container container, read_container(bytes));
+  Reader reader(container.code_stream);
   HEADRACE_TRY(reader.read_header());
   const opj_image_t& image = reader.image();
-  HEADRACE_TRY(check_kind(image));
-  return ImageHeader{.height = int64_t{image.y1} - image.y0,
-                     .width = int64_t{image.x1} - image.x0,
+  HEADRACE_TRY(check_kind(image, container));
+  return ImageHeader{.height = height_of(image),
+                     .width = width_of(image),
                      .channels = static_cast<int>(image.numcomps),
-                     .is_cmyk = image.numcomps == 4 && image.color_space == kCmyk,
+                     .is_cmyk = container.space == Space::cmyk,
                      .bit_depth = bits_of(image) > 8 ? bits_of(image) : static_cast<int>(image.comps[0].prec),
                      .dtype = bits_of(image) > 8 ? DType::u16 : DType::u8,
                      .most = static_cast<uint16_t>((1 << std::max(bits_of(image), 8)) - 1)};
 }
 
+// Where the pixels of an image come from.
+struct Channels {
+  std::array<uint32_t, 4> order{};
+  bool is_ycc = false, is_subsampled = false;
+  uint32_t y0 = 0, x0 = 0;  // of the image on its grid
+};
+
+// The place among every `step`-th of the grid whose sample covers the place `at` of an image that begins at
+// `from`.
+int64_t covering(int64_t at, uint32_t from, uint32_t step, uint32_t count) {
+  const int64_t first = (int64_t{from} + step - 1) / step;
+  return std::clamp<int64_t>((at + from) / step - first, 0, int64_t{count} - 1);
+}
+
 // Sample (y, x) of the image; missing samples of a component repeat its last ones.
-int64_t stored_sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
-  const int64_t row = std::min<int64_t>(y / component.dy, component.h - 1),
-                column = std::min<int64_t>(x / component.dx, component.w - 1);
+int64_t stored_sample(const opj_image_comp_t& component, const Channels& channels, int64_t y, int64_t x) {
+  const bool is_small = channels.is_subsampled;
+  const int64_t row = is_small ? covering(y, channels.y0, component.dy, component.h)
+                               : std::min<int64_t>(y, component.h - 1),
+                column = is_small ? covering(x, channels.x0, component.dx, component.w)
+                                  : std::min<int64_t>(x, component.w - 1);
   return component.data[row * component.w + column];
 }
 
 // The same of up to 8 bits, in 8.
-uint8_t sample(const opj_image_comp_t& component, int64_t y, int64_t x) {
+uint8_t sample(const opj_image_comp_t& component, const Channels& channels, int64_t y, int64_t x) {
   const int precision = static_cast<int>(component.prec);
-  int64_t value = stored_sample(component, y, x);
+  int64_t value = stored_sample(component, channels, y, x);
   if (component.sgnd) value += int64_t{1} << (precision - 1);
   return static_cast<uint8_t>(std::clamp<int64_t>(value << (8 - precision), 0, 255));
 }
@@ -223,20 +259,24 @@ template <class T> void ycc_to_rgb(T* pixel, int most) {
 }
 
 // Samples x to x + width of row y, of those that the image holds.
-void fill_row(const opj_image_t& image, bool ycc, int64_t y, int64_t x, int64_t width, uint8_t* out) {
+void fill_row(const opj_image_t& image, const Channels& channels, int64_t y, int64_t x, int64_t width,
+              uint8_t* out) {
   for (const int64_t right = x + width; x < right; ++x, out += image.numcomps) {
-    for (uint32_t c = 0; c < image.numcomps; ++c) out[c] = sample(image.comps[c], y, x);
-    if (ycc) ycc_to_rgb(out, 255);
+    for (uint32_t c = 0; c < image.numcomps; ++c)
+      out[c] = sample(image.comps[channels.order[c]], channels, y, x);
+    if (channels.is_ycc) ycc_to_rgb(out, 255);
   }
 }
 
 // The same of more than 8 bits.
-void fill_wide_row(const opj_image_t& image, bool ycc, int64_t y, int64_t x, int64_t width, int most,
-                   uint16_t* out) {
+void fill_wide_row(const opj_image_t& image, const Channels& channels, int64_t y, int64_t x, int64_t width,
+                   int most, uint16_t* out) {
   for (const int64_t right = x + width; x < right; ++x, out += image.numcomps) {
-    for (uint32_t c = 0; c < image.numcomps; ++c)
-      out[c] = static_cast<uint16_t>(std::clamp<int64_t>(stored_sample(image.comps[c], y, x), 0, most));
-    if (ycc) ycc_to_rgb(out, most);
+    for (uint32_t c = 0; c < image.numcomps; ++c) {
+      const int64_t value = stored_sample(image.comps[channels.order[c]], channels, y, x);
+      out[c] = static_cast<uint16_t>(std::clamp<int64_t>(value, 0, most));
+    }
+    if (channels.is_ycc) ycc_to_rgb(out, most);
   }
 }
 
@@ -247,7 +287,7 @@ struct Pixels {
   uint8_t* out;
   size_t row_stride;
   int channels;
-  bool ycc;
+  Channels from;
 
   // The part of the whole image, of which `image` holds the region from `held` on.
   Status write(const opj_image_t& image, const Box& held, const Box& part, const Scratch& scratch) const {
@@ -256,12 +296,12 @@ struct Pixels {
       if (scratch.is_stopped()) return stopped();
       if (header.dtype == DType::u16) {
         auto* const wide = reinterpret_cast<uint16_t*>(out + static_cast<size_t>(y) * row_stride);
-        fill_wide_row(image, ycc, y - held.y, part.x - held.x, part.w, header.most,
+        fill_wide_row(image, from, y - held.y, part.x - held.x, part.w, header.most,
                       wide + part.x * header.channels);
         continue;
       }
       uint8_t* const to = out + static_cast<size_t>(y) * row_stride + part.x * channels;
-      fill_row(image, ycc, y - held.y, part.x - held.x, part.w, row.data());
+      fill_row(image, from, y - held.y, part.x - held.x, part.w, row.data());
       if (header.is_cmyk && channels != 4) {
         cmyk_to_rgb(row.data(), width, rgb.data());
         convert_channels(rgb.data(), 3, width, to, channels);
@@ -304,18 +344,17 @@ Status decode_tiles(Reader& reader, const Reader::Tiles& tiles, const Box& part,
   return {};
 }
 
-Status decode_samples(Reader& reader, Bytes file, const Box& part, const Pixels& pixels, Scratch& scratch) {
+Status decode_samples(Reader& reader, size_t file, const Box& part, const Pixels& pixels, Scratch& scratch) {
   const opj_image_t& image = reader.image();
   const auto area = static_cast<size_t>(pixels.header.height * pixels.header.width);
   const Reader::Tiles tiles = reader.tiles();
-  // With subsampling, a pixel at a tile boundary needs samples of two tiles; and openjpeg reorders channels
-  // as the container says (cdef) in the first tile only.
-  const bool by_tiles = tiles.rows * tiles.columns > 1 && !is_subsampled(image) && !has_box(file, "cdef");
+  // With subsampling, a pixel at a tile boundary needs samples of two tiles.
+  const bool by_tiles = tiles.rows * tiles.columns > 1 && !is_subsampled(image) && !is_coarse(image);
   const int64_t tile_height = std::min(tiles.height, pixels.header.height),
                 tile_width = std::min(tiles.width, pixels.header.width);
   const size_t tile = by_tiles ? static_cast<size_t>(tile_height * tile_width) : area;
   LibraryMemory memory(scratch);
-  if (!memory.expect(bytes_within_openjpeg(image, tile, by_tiles ? 0 : area, file.size())))
+  if (!memory.expect(bytes_within_openjpeg(image, tile, by_tiles ? 0 : area, file)))
     return memory.over_budget("a JPEG 2000 decoder");
   if (by_tiles) return decode_tiles(reader, tiles, part, pixels, scratch);
   HEADRACE_TRY(reader.decode());
@@ -324,22 +363,24 @@ Status decode_samples(Reader& reader, Bytes file, const Box& part, const Pixels&
 
 Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
                        size_t row_stride, Scratch& scratch) {
-  Reader reader(bytes);
+  HEADRACE_ASSIGN(const Container container, read_container(bytes));
+  Reader reader(container.code_stream);
   HEADRACE_TRY(reader.read_header());
   const opj_image_t& image = reader.image();
-  const bool same = int64_t{image.y1} - image.y0 == header.height &&
-                    int64_t{image.x1} - image.x0 == header.width &&
+  HEADRACE_TRY(check_kind(image, container));
+  const bool same = height_of(image) == header.height && width_of(image) == header.width &&
                     image.numcomps == static_cast<uint32_t>(header.channels) &&
                     (bits_of(image) > 8) == (header.dtype == DType::u16);
   if (!same) return corrupt("damaged JPEG 2000: two different headers");
-  HEADRACE_TRY(check_kind(image));
+  Channels from{{}, is_ycc(image, container.space), is_subsampled(image), image.y0, image.x0};
+  HEADRACE_ASSIGN(from.order, order_of_components(container, image.numcomps));
   if (scratch.is_stopped()) return stopped();
   const Scratch::Mark mark = scratch.mark();
   const auto width = static_cast<size_t>(part.w);
   const auto row = scratch.take<uint8_t>(width * 4), rgb = scratch.take<uint8_t>(width * 3);
   if (row.empty() || rgb.empty()) return scratch.over_budget(width * 7, "a row of a JPEG 2000");
-  const Pixels pixels{header, row, rgb, out, row_stride, decoded_channels(header, color), is_ycc(image)};
-  const Status status = decode_samples(reader, bytes, part, pixels, scratch);
+  const Pixels pixels{header, row, rgb, out, row_stride, decoded_channels(header, color), from};
+  const Status status = decode_samples(reader, bytes.size(), part, pixels, scratch);
   scratch.reset(mark);
   return status;
 }

@@ -90,6 +90,16 @@ class Reader {
     if (info_.exponent_bits_per_sample == 0 && info_.bits_per_sample > 16)
       return {Code::unavailable,
               "expected a JPEG XL of up to 16 bits or floats, got " + std::to_string(info_.bits_per_sample)};
+    if (info_.alpha_bits > 0 && info_.alpha_premultiplied)
+      return {Code::unavailable, "a JPEG XL whose colours are multiplied by alpha is not supported"};
+    // Its colours are ink, and the fourth is an extra channel.
+    for (uint32_t i = 0; i < info_.num_extra_channels; ++i) {
+      JxlExtraChannelInfo extra{};
+      if (JxlDecoderGetExtraChannelInfo(get(), i, &extra) != JXL_DEC_SUCCESS)
+        return corrupt("damaged JPEG XL");
+      if (extra.type == JXL_CHANNEL_BLACK)
+        return {Code::unavailable, "expected a JPEG XL of grey or RGB, got CMYK"};
+    }
     return {};
   }
 

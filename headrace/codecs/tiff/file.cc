@@ -70,6 +70,21 @@ template <class T> T tag_or_default(TIFF* tiff, uint32_t tag) {
 
 Status unavailable(const std::string& what) { return {Code::unavailable, what}; }
 
+// Of TIFF 6, its supplements and DNG.
+std::string name_of_photometric(int number) {
+  switch (number) {
+    case PHOTOMETRIC_MASK: return "a mask";
+    case PHOTOMETRIC_CIELAB: return "CIELab";
+    case PHOTOMETRIC_ICCLAB: return "ICCLab";
+    case PHOTOMETRIC_ITULAB: return "ITULab";
+    case PHOTOMETRIC_CFA: return "the pixels of a sensor (CFA)";
+    case PHOTOMETRIC_LOGL: return "LogL";
+    case PHOTOMETRIC_LOGLUV: return "LogLuv";
+    case 34892: return "LinearRaw";
+    default: return "the unknown photometric interpretation " + std::to_string(number);
+  }
+}
+
 Status read_kind(TIFF* tiff, Layout& layout) {
   const int compression = tag_or_default<uint16_t>(tiff, TIFFTAG_COMPRESSION);
   int photometric = tag_or<uint16_t>(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISWHITE);
@@ -81,12 +96,16 @@ Status read_kind(TIFF* tiff, Layout& layout) {
     case PHOTOMETRIC_MINISBLACK: layout.kind = Kind::gray; return {};
     case PHOTOMETRIC_PALETTE: layout.kind = Kind::palette; return {};
     case PHOTOMETRIC_RGB: layout.kind = Kind::rgb; return {};
-    case PHOTOMETRIC_SEPARATED: layout.kind = Kind::cmyk; return {};
+    case PHOTOMETRIC_SEPARATED:
+      if (tag_or_default<uint16_t>(tiff, TIFFTAG_INKSET) != INKSET_CMYK)
+        return unavailable(
+            "expected a TIFF of grey, RGB, CMYK, YCbCr or a palette, got inks that are not CMYK");
+      layout.kind = Kind::cmyk;
+      return {};
     case PHOTOMETRIC_YCBCR: layout.kind = layout.samples == 1 ? Kind::gray : Kind::ycc; return {};
     default:
-      return unavailable(
-          "expected a TIFF of grey, RGB, CMYK, YCbCr or a palette, got photometric interpretation " +
-          std::to_string(photometric));
+      return unavailable("expected a TIFF of grey, RGB, CMYK, YCbCr or a palette, got " +
+                         name_of_photometric(photometric));
   }
 }
 

@@ -7,8 +7,16 @@
 
 namespace headrace {
 
-// 'like this'. Not named `quoted`: where <iomanip> is included, std::string makes std::quoted visible.
-inline std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+// A name from outside as messages show it: control characters, line ends and what changes the direction of
+// writing are escaped (\x1b, \n, \u202e), so that a name can neither command a terminal nor forge a line of
+// output. The one place that does so; JSON has its own escapes.
+std::string printable(std::string_view text);
+// The same for a whole message, whose line ends are its own.
+std::string printable_lines(std::string_view text);
+
+// 'like this', printable. Not named `quoted`: where <iomanip> is included, std::string makes std::quoted
+// visible.
+inline std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
 
 inline std::span<const std::byte> text_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 

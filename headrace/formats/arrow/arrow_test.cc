@@ -266,6 +266,25 @@ TEST(Arrow, TheIndexIsTheSameHoweverMuchOfTheTailIsAskedFor) {
   }
 }
 
+TEST(Arrow, TheSchemaOfAFileWithoutItsMessageIsThatOfTheFooter) {
+  for (const char* name : {"table_plain.arrow", "table_lz4.arrow", "rows.arrow"}) {
+    const std::string bytes = small(name);
+    MemoryStore whole = store_of("x", bytes);
+    const auto wanted = open_one(whole, "x");
+    ASSERT_TRUE(wanted.ok());
+    for (const uint32_t length : {4u, 0u, 0x7fffffffu, 0xfffffff2u}) {  // instead of the continuation mark
+      std::string cut = bytes;
+      std::memcpy(cut.data() + 8, &length, sizeof length);
+      MemoryStore store = store_of("x", cut);
+      const auto source = open_one(store, "x");
+      ASSERT_TRUE(source.ok()) << source.status().text();
+      EXPECT_EQ((*source)->schema().text(), (*wanted)->schema().text());
+      EXPECT_EQ((*source)->metadata().dump(), (*wanted)->metadata().dump());
+      EXPECT_EQ((*source)->size(), (*wanted)->size());
+    }
+  }
+}
+
 TEST(Arrow, AKeptIndexIsNotBelieved) {
   const std::string bytes = small("table_plain.arrow");
   MemoryStore store = store_of("x", bytes);

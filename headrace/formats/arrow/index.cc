@@ -27,11 +27,12 @@ Status at_byte(Status status, uint64_t byte) {
 class Found {
  public:
   Status schema(std::span<const std::byte> message) {
-    HEADRACE_ASSIGN(const Message read, Message::read(message));
-    if (read.kind != Message::schema)
-      return corrupt("expected a schema first, got message type " + std::to_string(read.kind));
     contents_.schema = text_of(message);
-    return {};
+    return schema_in(contents_.schema).status();
+  }
+  Status schema_of_footer(std::span<const std::byte> footer) {
+    contents_.schema = std::string(kOfFooter).append(text_of(footer));
+    return schema_in(contents_.schema).status();
   }
   void dictionary(std::span<const std::byte> message) {
     contents_.dictionaries.emplace_back(text_of(message));
@@ -78,9 +79,9 @@ class FileSteps final : public Opening<FileIndex> {
     switch (stage_) {
       case Stage::start: return ask_ends();
       case Stage::ends: {
-        Status status = found_.schema(bytes[0]->bytes());
-        if (!status.ok()) return at_byte(std::move(status), kHead);
-        return read_tail(bytes[1]->bytes());
+        // Polars 2.1 writes no length before it, so that only the footer has a schema.
+        has_schema_ = schema_ > 0 && found_.schema(bytes[1]->bytes()).ok();
+        return read_tail(bytes[0]->bytes());
       }
       case Stage::footer: return read_tail(bytes[0]->bytes());
       case Stage::dictionaries:
@@ -98,11 +99,11 @@ class FileSteps final : public Opening<FileIndex> {
     if (size_ < kHead + kTrailer)
       return corrupt("expected at least " + std::to_string(kHead + kTrailer) + " bytes, got " +
                      std::to_string(size_));
-    if (!within(kHead, schema_, size_ - kTrailer))
-      return corrupt("expected a schema of " + std::to_string(schema_) +
-                     " bytes at byte 8, but the file has " + std::to_string(size_));
+    if (!within(kHead, schema_, size_ - kTrailer)) schema_ = 0;
     stage_ = Stage::ends;
-    return Step<FileIndex>(std::vector<Extent>{{0, kHead, schema_}, {0, size_ - tail_, tail_}});
+    std::vector<Extent> extents{{0, size_ - tail_, tail_}};
+    if (schema_ > 0) extents.push_back({0, kHead, schema_});
+    return Step<FileIndex>(std::move(extents));
   }
 
   Result<Step<FileIndex>> read_tail(std::span<const std::byte> tail) {
@@ -132,7 +133,7 @@ class FileSteps final : public Opening<FileIndex> {
     HEADRACE_ASSIGN(const FlatTable footer, FlatTable::root(bytes));
     HEADRACE_ASSIGN(dictionaries_, blocks_of(footer, 2, "dictionary"));
     HEADRACE_ASSIGN(batches_, blocks_of(footer, 3, "record batch"));
-    return {};
+    return has_schema_ ? Status() : found_.schema_of_footer(bytes);
   }
 
   // In file order and without overlap, so a small footer cannot request a large file many times.
@@ -201,6 +202,7 @@ class FileSteps final : public Opening<FileIndex> {
   }
 
   uint64_t size_, schema_, tail_, footer_at_ = 0;
+  bool has_schema_ = false;
   Stage stage_ = Stage::start;
   std::vector<Block> dictionaries_, batches_;
   size_t next_ = 0, asked_to_ = 0;  // batches
@@ -320,6 +322,22 @@ class Steps final : public Opening<FileIndex> {
 };
 
 }  // namespace
+
+Result<StoredSchema> schema_in(std::string_view stored) {
+  const auto bytes = std::as_bytes(std::span(stored));
+  if (!stored.starts_with(kOfFooter)) {
+    HEADRACE_ASSIGN(const Message message, Message::read(bytes));
+    if (message.kind != Message::schema)
+      return corrupt("expected a schema first, got message type " + std::to_string(message.kind));
+    return StoredSchema{message.header, message.version};
+  }
+  HEADRACE_ASSIGN(const FlatTable footer, FlatTable::root(bytes.subspan(kOfFooter.size())));
+  HEADRACE_ASSIGN(const auto version, footer.number<int16_t>(0, 0));
+  HEADRACE_ASSIGN(const auto schema, footer.table(1));
+  if (!schema) return corrupt("expected a schema in the footer, got none");
+  HEADRACE_TRY(check_version(version));
+  return StoredSchema{*schema, version};
+}
 
 Form form_of(std::span<const std::byte> head) {
   const std::string_view text = text_of(head);

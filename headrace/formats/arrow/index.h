@@ -3,13 +3,14 @@
 #pragma once
 #include <memory>
 
+#include "headrace/formats/arrow/flatbuffer.h"
 #include "headrace/formats/format.h"
 
 namespace headrace::arrow {
 
 // Stored in FileIndex::extra. FileIndex::records are the batches, with their metadata.
 struct Contents {
-  std::string schema;                     // the message
+  std::string schema;                     // the message, or kOfFooter and the footer
   std::vector<std::string> dictionaries;  // the messages with their bodies
   bool is_compressed = false;             // any batch
   std::vector<uint64_t> first_row;        // of each batch, then the total; empty when rows_each is used
@@ -23,6 +24,14 @@ struct Contents {
   uint64_t batch_of(uint64_t row) const;  // REQUIRES: row < num_rows
 };
 inline constexpr char kIndexKind[] = "arrow 1";
+inline constexpr std::string_view kOfFooter{"\0\0\0\0", 4};  // no message begins so
+
+// Borrows the bytes.
+struct StoredSchema {
+  FlatTable table;
+  int version;
+};
+Result<StoredSchema> schema_in(std::string_view stored);
 
 std::string pack(const Contents& contents);
 Result<Contents> unpack(const FileIndex& index);  // the number of rows is computed from the records

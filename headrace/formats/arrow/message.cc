@@ -45,6 +45,12 @@ uint64_t metadata_length(std::span<const std::byte> bytes) {
   return length == 0 ? 0 : prefix + length;
 }
 
+Status check_version(int version) {
+  if (version == 3 || version == 4) return {};
+  return Status(Code::unavailable,
+                "expected metadata of version V4 or V5, got V" + std::to_string(version + 1));
+}
+
 Result<Message> Message::read(std::span<const std::byte> bytes) {
   if (bytes.size() < kPrefix)
     return corrupt("expected a message, got " + std::to_string(bytes.size()) + " bytes");
@@ -57,9 +63,7 @@ Result<Message> Message::read(std::span<const std::byte> bytes) {
   HEADRACE_ASSIGN(const auto kind, root.number<uint8_t>(1, 0));
   HEADRACE_ASSIGN(const auto header, root.table(2));
   HEADRACE_ASSIGN(const auto body, root.number<int64_t>(3, 0));
-  if (version < 3 || version > 4)
-    return Status(Code::unavailable,
-                  "expected metadata of version V4 or V5, got V" + std::to_string(version + 1));
+  HEADRACE_TRY(check_version(version));
   if (!header || body < 0) return corrupt("expected a message with a header and a body length, got none");
   HEADRACE_ASSIGN(const Codec old, old_codec_of(root));
   return Message{version, kind, *header, static_cast<uint64_t>(body), old};

@@ -20,6 +20,9 @@ enum class Codec : int8_t { none = -1, lz4 = 0, zstd = 1 };
 // left and at least 4.
 uint64_t metadata_length(std::span<const std::byte> bytes);
 
+// Of metadata: 3 is V4, 4 is V5.
+Status check_version(int version);
+
 struct Message {
   enum Kind : uint8_t { schema = 1, dictionary = 2, batch = 3 };  // Message.fbs: the union MessageHeader
 

@@ -87,6 +87,7 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
     values.dictionary = it->second;
   }
   if (is_made_beside(i)) return {};
+  if (column.has_only_nulls && !column.is_list()) return set_all_null(i);
   HEADRACE_TRY(want_present(i));
   if (count_ == 0) {  // a batch without rows may leave out its offsets
     values_[i].dtype = column.dtype;
@@ -107,6 +108,15 @@ Status RowsReader::begin(const Column& column, const Dictionaries& dictionaries)
   HEADRACE_ASSIGN(const uint64_t begin, product(first_, size, column.name));
   HEADRACE_ASSIGN(const uint64_t length, product(count_ + 1, size, column.name));
   return want(i, Part::offsets, column.offsets, begin, length);
+}
+
+// Nothing is stored for them.
+Status RowsReader::set_all_null(size_t i) {
+  const MutableBufferPtr zeros = HeapBuffer::make(bytes_of(0, count_));
+  std::memset(zeros->mutable_data(), 0, zeros->size());
+  values_[i].present.push_back({{zeros, 0, zeros->size()}, 0});
+  values_[i].held += zeros->size();
+  return {};
 }
 
 // Lengths of strings whose values are a column, too: their offsets are read once.
@@ -243,6 +253,10 @@ Status RowsReader::take(std::vector<Bytes> bytes) {
     if (answered[i].part == Part::views) HEADRACE_TRY(want_behind(column));
     if (answered[i].part != Part::offsets) continue;
     HEADRACE_TRY(check_offsets(column));
+    if ((*columns_)[column].has_only_nulls) {
+      HEADRACE_TRY(check_empty(column));
+      continue;
+    }
     HEADRACE_TRY(want_items_present(column));
     HEADRACE_TRY(values_[column].of_texts ? want_texts(column) : want_items(column));
   }
@@ -302,6 +316,13 @@ Status RowsReader::check_offsets(size_t i) {
   return {};
 }
 
+// Lists of nulls are empty: there is nothing else that they could be.
+Status RowsReader::check_empty(size_t i) {
+  if (values_[i].num_items == 0) return {};
+  return corrupt("expected empty lists in column '" + std::string(values_[i].name) +
+                 "', whose items have the null type, got items");
+}
+
 void RowsReader::settle(size_t i) {
   const Column& column = (*columns_)[i];
   Values& values = values_[i];
@@ -315,9 +336,14 @@ Result<std::vector<uint32_t>> buffers_of(const std::vector<Column>& columns, con
   std::vector<BufferAt> all;
   std::vector<uint32_t> out;
   for (const Column& column : columns) {
+    if (column.has_only_nulls && !column.is_list()) continue;
     for (const NodeAt& node : column.rows) {
       HEADRACE_ASSIGN(const Node stated, batch.node(node.node));
       if (stated.nulls != 0) all.push_back(node.validity);
+    }
+    if (column.has_only_nulls) {
+      all.push_back(column.offsets);
+      continue;
     }
     if (column.items) all.push_back(column.items->validity);
     if (column.is_list()) all.push_back(column.offsets);

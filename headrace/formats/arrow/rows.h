@@ -39,6 +39,8 @@ class RowsReader {
       : columns_(&columns), batch_(&batch), first_(first), count_(count) {}
   Status begin(const Column& column, const Dictionaries& dictionaries);
   bool is_made_beside(size_t column) const;
+  Status set_all_null(size_t column);
+  Status check_empty(size_t column);
   Status want_present(size_t column);
   Status want(size_t column, Part part, BufferAt at, uint64_t offset, uint64_t length);
   Status want_items_present(size_t column);

@@ -7,6 +7,7 @@
 #include "headrace/formats/arrow/type_ids.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/meaning/class_lists.h"
+#include "headrace/formats/meaning/logical_type.h"
 
 namespace headrace::arrow {
 namespace {
@@ -208,7 +209,10 @@ class Walk {
   Status other(const FlatTable& field, const FlatTable& type, uint8_t kind, Column& column, int depth) {
     const bool old = version_ < 4;  // before V5 unions had a bitmap
     switch (kind) {
-      case kNull: return refuse(column, 0, "the null type");
+      case kNull:
+        column.has_only_nulls = true;
+        column.dtype = column.stored = DType::f64;  // which may be read as NaN, until it is known better
+        return refuse(column, 0, "the null type");
       case kDecimal: return refuse(column, 2, "decimals");
       case kInterval: return refuse(column, 2, "intervals");
       case kBinaryView: return view(column, DType::bytes);
@@ -326,6 +330,9 @@ class Walk {
     HEADRACE_ASSIGN(const auto children, children_of(field, depth));
     if (are_texts(children)) return list_of_texts(column, children[0]);
     if (!take_numbers(column, children)) column.refused = "lists of values other than numbers and strings";
+    // Lists that are all empty.
+    if (children.size() == 1 && children[0].has_only_nulls && children[0].rows.size() == 1)
+      column.has_only_nulls = true;
     return keep(std::move(column));
   }
 
@@ -415,8 +422,11 @@ std::vector<std::string_view> served_names(const Layout& layout) {
 
 }  // namespace
 
-Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names,
-                                           std::vector<std::string>* left_out) {
+Result<std::vector<Column>> choose_columns(Layout layout, const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out,
+                                           const std::set<std::string>& known) {
+  for (Column& column : layout.columns)
+    if (column.has_only_nulls && known.contains(column.name)) column.refused.clear(), column.type = kNullType;
   std::vector<Column> chosen;
   std::set<std::string> seen;
   const std::vector<std::string_view> served = served_names(layout);

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct NodeAt {
 };
 
 struct Column {
-  std::string name;     // "image/bytes": members of structs by their path
-  std::string refused;  // why its values cannot be read; empty when they can
+  std::string name;             // "image/bytes": members of structs by their path
+  std::string refused;          // why its values cannot be read; empty when they can
+  bool has_only_nulls = false;  // of the null type: read only where other files say what its values are
   // The Arrow type of numbers with a special meaning: "timestamp[us, tz=UTC]"; for a list or a dictionary,
   // that of its values.
   std::string type = {};
@@ -74,8 +76,9 @@ inline constexpr char kAboutKey[] = "headrace";
 
 // These columns, in this order; when `names` is empty all that can be read, and `left_out` is set to the
 // names of the others. The name of a struct selects its members. An error names a column that is missing or
-// cannot be read.
-Result<std::vector<Column>> choose_columns(const Layout& layout, const std::vector<std::string>& names,
-                                           std::vector<std::string>* left_out = nullptr);
+// cannot be read. Columns of nulls can be if their names are `known`.
+Result<std::vector<Column>> choose_columns(Layout layout, const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out = nullptr,
+                                           const std::set<std::string>& known = {});
 
 }  // namespace headrace::arrow

@@ -9,7 +9,7 @@ namespace {
 
 bool is_plain(const Column& column) {
   return !column.bits && !column.dictionary && column.stored == column.dtype && column.text_size == 0 &&
-         !column.is_view;
+         !column.is_view && !column.has_only_nulls;
 }
 
 bool has_nulls(const Column& column, const Batch& batch) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/arrow/body.h"
 #include "headrace/formats/arrow/group.h"
 #include "headrace/formats/columns.h"
@@ -17,11 +19,9 @@ BufferPtr copy_of(std::string_view text) {
 }
 
 Result<std::shared_ptr<const Layout>> layout_of(const std::string& schema, Value& about) {
-  HEADRACE_ASSIGN(const Message message, Message::read(std::as_bytes(std::span(schema))));
-  if (message.kind != Message::schema)
-    return corrupt("expected a schema, got message type " + std::to_string(message.kind));
-  HEADRACE_ASSIGN(Layout layout, read_layout(message.header, message.version));
-  about = written_about(message.header);
+  HEADRACE_ASSIGN(const StoredSchema stored, schema_in(schema));
+  HEADRACE_ASSIGN(Layout layout, read_layout(stored.table, stored.version));
+  about = written_about(stored.table);
   return std::make_shared<const Layout>(std::move(layout));
 }
 
@@ -72,13 +72,32 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
   return out;
 }
 
+// The columns that are of nulls alone in some files, and can be read in others.
+std::set<std::string> known_beside_nulls(const std::vector<Contents>& files) {
+  std::set<std::string> known, of_nulls;
+  const std::string* last = nullptr;
+  for (const Contents& file : files) {
+    if (last && *last == file.schema) continue;
+    last = &file.schema;
+    Value about;
+    const auto layout = layout_of(file.schema, about);
+    if (!layout.ok()) continue;  // the error is reported where the file is added
+    for (const Column& column : (*layout)->columns) {
+      if (column.refused.empty()) known.insert(column.name);
+      if (column.has_only_nulls) of_nulls.insert(column.name);
+    }
+  }
+  std::erase_if(known, [&](const std::string& name) { return !of_nulls.contains(name); });
+  return known;
+}
+
 class Making {
  public:
-  Making(Table* out, const std::vector<std::string>& names, bool align_labels)
-      : out_(out), names_(names), agree_("column", align_labels) {}
+  Making(Table* out, const std::vector<std::string>& names, const NullRules& nulls, bool align_labels,
+         std::set<std::string> known)
+      : out_(out), names_(names), nulls_(nulls), known_(std::move(known)), agree_("column", align_labels) {}
 
-  Status add(const SourceFile& file, FileIndex index) {
-    HEADRACE_ASSIGN(Contents contents, unpack(index));
+  Status add(const SourceFile& file, FileIndex index, Contents contents) {
     if (!is_in_order(index, file.size))
       return corrupt("expected record batches in order and inside the file");
     if (out_->files.empty() || contents.schema != schema_) {
@@ -98,7 +117,7 @@ class Making {
   }
 
   Status finish() {
-    HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    HEADRACE_ASSIGN(out_->agreed, agree_.finish(nulls_));
     for (size_t i = 0; i < out_->files.size(); ++i) out_->files[i].changes = agree_.changes(i);
     out_->schema = agree_.schema();
     return {};
@@ -108,7 +127,7 @@ class Making {
   Status read_schema(const std::string& schema) {
     HEADRACE_ASSIGN(layout_, layout_of(schema, about_));
     std::vector<std::string> left_out;
-    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_, &left_out));
+    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(*layout_, names_, &left_out, known_));
     for (std::string& name : left_out)
       if (std::ranges::find(out_->left_out_columns, name) == out_->left_out_columns.end())
         out_->left_out_columns.push_back(std::move(name));
@@ -120,6 +139,8 @@ class Making {
 
   Table* out_;
   const std::vector<std::string>& names_;
+  const NullRules& nulls_;
+  const std::set<std::string> known_;
   FilesAgree agree_;
   std::string schema_;  // of the previous file
   std::shared_ptr<const Layout> layout_;
@@ -142,10 +163,16 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
                          const std::vector<std::string>& columns, const NullRules& nulls, bool align_labels) {
   Table out;
   out.first = {0};
-  Making making(&out, columns, align_labels);
+  std::vector<Contents> contents;
   for (size_t i = 0; i < files.size(); ++i) {
-    Status status = making.add(files[i], std::move(indexes[i]));
-    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+    auto one = unpack(indexes[i]);
+    if (!one.ok()) return one.status().before(in_quotes(files[i].path) + ": ");
+    contents.push_back(*std::move(one));
+  }
+  Making making(&out, columns, nulls, align_labels, known_beside_nulls(contents));
+  for (size_t i = 0; i < files.size(); ++i) {
+    Status status = making.add(files[i], std::move(indexes[i]), std::move(contents[i]));
+    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
   }
   HEADRACE_TRY(making.finish());
   HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));

@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-inline constexpr char kCocoIndexKind[] = "coco 2";
+inline constexpr char kCocoIndexKind[] = "coco 3";
 inline constexpr size_t kMostCocoValue = size_t{64} << 20;  // bytes of an image, annotation or other value
 
 // FileIndex::extra is the packed table; there are no records. Invalid JSON, and an image or annotation

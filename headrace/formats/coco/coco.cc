@@ -9,6 +9,7 @@
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/jsonl/json_line.h"
 #include "headrace/formats/records/record_files.h"
+#include "headrace/formats/split_names.h"
 
 namespace headrace {
 namespace {
@@ -157,12 +158,13 @@ int recognise(const Probe& probe) {
 
 std::string folder_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-// "val2017" of ".../instances_val2017.json".
+// "val2017" of ".../instances_val2017.json", "val" of ".../val.json".
 std::string split_of(const std::string& path) {
   std::string name = folder_name(path);
   name.resize(name.rfind('.') == std::string::npos ? name.size() : name.rfind('.'));
   const size_t mark = name.rfind('_');
-  return mark == std::string::npos ? "" : name.substr(mark + 1);
+  if (mark == std::string::npos) return split_name(name, false) ? name : "";
+  return name.substr(mark + 1);
 }
 
 // The folder of the data set: that of the JSON, or the one above "annotations".
@@ -178,6 +180,8 @@ std::vector<std::string> folders(const std::string& path, const GivenOptions&) {
   if (!split.empty()) {
     out.push_back(join_path(root, split));
     out.push_back(join_path(root, "images/" + split));
+    if (folder_name(path).starts_with("lvis"))  // its images are COCO's
+      for (const char* above : {"", "images/"}) out.push_back(join_path(root, above + split + "2017"));
   }
   out.push_back(join_path(root, "images"));
   out.push_back(join_path(root, "data"));

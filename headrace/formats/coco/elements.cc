@@ -111,24 +111,35 @@ uint8_t has_of(const CocoAnnotation& annotation) {
   return static_cast<uint8_t>(out);
 }
 
+// "val2017/1.jpg": LVIS says by the address alone in which folder of COCO an image lies.
+std::string end_of_url(const std::string& url) {
+  const size_t name = url.rfind('/');
+  const size_t folder = name == std::string::npos || name == 0 ? name : url.rfind('/', name - 1);
+  return folder == std::string::npos ? std::string() : url.substr(folder + 1);
+}
+
 }  // namespace
 
 bool CocoElements::read_image(JsonReader& reader) {
   kind_ = Kind::image, image_ = {}, lacks_ = "an image with an integer 'id'";
   if (!reader.begin_object()) return false;
   JsonSpan key, value;
+  std::string in_url;
   for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
     if (!reader.value(value)) return false;
     if (is_key(key, "id")) {
       if (is_whole(value, image_.id)) lacks_ = nullptr;
     } else if (is_key(key, "file_name")) {
       if (value.type == JsonType::text) image_.file_name = unescaped_json(value);
+    } else if (is_key(key, "coco_url")) {
+      if (value.type == JsonType::text) in_url = end_of_url(unescaped_json(value));
     } else if (is_key(key, "height")) {
       if (!is_whole(value, image_.height)) image_.height = 0;
     } else if (is_key(key, "width")) {
       if (!is_whole(value, image_.width)) image_.width = 0;
     }
   }
+  if (image_.file_name.empty()) image_.file_name = std::move(in_url);
   return reader.ok();
 }
 

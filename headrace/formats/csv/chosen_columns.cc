@@ -116,6 +116,7 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
       return invalid("dtypes: expected a dtype for column " + in_quotes(name) + ", got " + value.dump());
     HEADRACE_ASSIGN(out[place].dtype, parse_dtype(*value.text()));
     out[place].note.clear();
+    out[place].is_chosen = true;
   }
   HEADRACE_ASSIGN(const Value::Object defaults, by_column("defaults", options.defaults, names));
   for (const auto& [name, value] : defaults) {
@@ -134,7 +135,7 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
       continue;
     }
     std::byte number[kSlot];
-    if (!parse_number(*column.fallback, column.dtype, number))
+    if (!parse_number(*column.fallback, column.dtype, number) || column.is_rounded(*column.fallback, number))
       return invalid("defaults: expected " + std::string(dtype_name(column.dtype)) + " for column " +
                      in_quotes(name) + ", got " + value.dump());
     column.fallback_value = make_tensor({column.dtype, Shape(), number});
@@ -200,7 +201,7 @@ Status wrong_field(const CsvColumn& column, std::string_view text) {
   const std::string name = "column " + in_quotes(column.name), dtype(dtype_name(column.dtype));
   if (text.empty())
     return corrupt(name + " is empty in this row; expected " + dtype + "; set a value with defaults={" +
-                   Value(column.name).dump() + ": 0}" + ", or nulls=");
+                   Value(column.name).dump() + ": 0}" + null_is_read(is_float(column.dtype)));
   return corrupt(name + ": expected " + dtype + ", got " + shown_field(text));
 }
 
@@ -240,11 +241,14 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       if (!numbers) numbers = HeapBuffer::make(columns.size() * kSlot);
       if (!parse_number(text, column.dtype, numbers->mutable_data() + i * kSlot))
         return wrong_field(column, text);
+      if (column.is_rounded(text, numbers->data() + i * kSlot))
+        return corrupt("column " + in_quotes(column.name) + ": expected numbers that float64 holds, got " +
+                       std::string(text) + how_to_read_rounded(column.name));
       fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};
       continue;
     }
     if (column.dtype == DType::str && checks_utf8 && utf8_prefix(text) < text.size())
-      return corrupt("column " + in_quotes(column.name) + ": expected UTF-8, got something else; dtypes={" +
+      return corrupt("column " + in_quotes(column.name) + ": " + expected_utf8(text) + "; dtypes={" +
                      Value(column.name).dump() +
                      ": \"bytes\"} reads any bytes; encoding=\"latin-1\" converts");
     if (takes_fallback || field.has_escapes)

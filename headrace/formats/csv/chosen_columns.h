@@ -28,8 +28,14 @@ struct CsvColumn {
   DType dtype = DType::str;
   std::optional<std::string> fallback = std::nullopt;  // the value of an empty field
   Tensor fallback_value = {};                          // the same as a tensor
-  std::string note = {};  // what made it text, when most of its fields are numbers
-  bool is_mask = false;   // of the column at this position: whether its field is not empty
+  std::string note = {};   // what made it text, when most of its fields are numbers
+  bool is_chosen = false;  // the dtype, by `dtypes`: float64 may then round whole numbers
+  bool is_mask = false;    // of the column at this position: whether its field is not empty
+
+  // Whether a number of this column, which was parsed into `value`, became another one.
+  bool is_rounded(std::string_view number, const std::byte* value) const {
+    return dtype == DType::f64 && !is_chosen && !is_held(number, value);
+  }
 };
 
 struct CsvTable {

@@ -63,6 +63,33 @@ TEST(Csv, DtypesAreThoseThatHoldEveryField) {
   EXPECT_THAT(table_of("id\n9223372036854775808\n"), ElementsAre("id: str", "'9223372036854775808'"));
 }
 
+TEST(Csv, WholeNumbersBesideFractionsAreNeverRoundedUnasked) {
+  EXPECT_THAT(
+      table_of("id,x\n9007199254740993,1\n1.5,2\n-9007199254740992, 3\n"),
+      ElementsAre(
+          "id: float64 (), x: int64 ()",
+          "column 'id': expected numbers that float64 holds, got 9007199254740993, which float64 would "
+          "round; dtypes={\"id\": \"str\"} keeps all digits, and dtypes={\"id\": \"float64\"} rounds: "
+          "x, line 2 at byte 5",
+          "1.5 2", "-9.007199254740992e+15 3"));
+  EXPECT_THAT(table_of("id\n9007199254740993\n1.5\n", R"({"dtypes":{"id":"float64"}})")[1],
+              "9.007199254740992e+15");
+  EXPECT_THAT(table_of("id\n9007199254740993\n1.5\n", R"({"dtypes":{"id":"str"}})")[1], "'9007199254740993'");
+  EXPECT_THAT(table_of("id\n\n1.5\n", R"({"defaults":{"id":9007199254740993}})")[0],
+              HasSubstr("expected float64 for column 'id', got 9007199254740993"));
+}
+
+TEST(Csv, Float64HoldsWhatProgramsPrintForIt) {
+  for (const char* text :
+       {"9007199254740993.0", "9007199254740993e0", "9007199254740992", "1152921504606846976",
+        "1152921504606847000", "+1152921504606847000", " -123456789012345680000 ", "100000000000000000000",
+        "000000000000000000001", "999999999999999", "nan", ""})
+    EXPECT_TRUE(float64_holds(text)) << text;
+  for (const char* text : {"9007199254740993", "-9007199254740993", "1152921504606847001",
+                           "1152921504606846970", "123456789012345678901", "9223372036854775807"})
+    EXPECT_FALSE(float64_holds(text)) << text;
+}
+
 TEST(Csv, WholeNumbersWithLeadingZerosKeepThem) {
   EXPECT_THAT(table_of("zip\n12345\n01234\n"), ElementsAre("zip: str", "'12345'", "'01234'"));
   EXPECT_THAT(table_of("zip\n-07\n"), ElementsAre("zip: str", "'-07'"));
@@ -92,7 +119,8 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   EXPECT_THAT(table_of("a,b\n1,2\n1,\n1,x\n", R"({"dtypes":{"b":"i64"}})"),
               ElementsAre("a: int64 (), b: int64 ()", "1 2",
                           "column 'b' is empty in this row; expected int64; set a value with "
-                          "defaults={\"b\": 0}, or nulls=: x, "
+                          "defaults={\"b\": 0}; nulls=\"zero\" reads it as zeros or as empty; nulls=\"mask\" "
+                          "also tells where: x, "
                           "line 3 at byte 8",
                           "column 'b': expected int64, got 'x': x, line 4 at byte 11"));
   EXPECT_THAT(table_of("a\n\xE4\nb\n")[1], HasSubstr("column 'a': expected UTF-8"));

@@ -153,7 +153,8 @@ class RowsToColumns {
       std::memcpy(out, use.column->fallback_value.view().data, use.size);
       return true;
     }
-    return (use.parse && use.parse(text, out)) || parse_number(text, use.column->dtype, out);
+    return ((use.parse && use.parse(text, out)) || parse_number(text, use.column->dtype, out)) &&
+           !use.column->is_rounded(text, out);
   }
 
   bool put_text(const Use& use, size_t n, std::string_view text, const BufferPtr& buffer) const {

@@ -1,8 +1,11 @@
 #include "headrace/formats/csv/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
+
+#include "headrace/core/value.h"
 
 namespace headrace {
 namespace {
@@ -131,6 +134,48 @@ bool parse_number(std::string_view field, DType dtype, std::byte* out) {
       return parse_all(text, value) == std::errc() && store(value, out);
     }
   });
+}
+
+namespace {
+
+// "1152921504606847000" of 2^60. REQUIRES: a whole number.
+std::string fewest_digits(double value) {
+  char text[32];
+  const char* const end = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific).ptr;
+  std::string out(static_cast<const char*>(text), end);  // "1.152921504606847e+18"
+  const size_t mark = out.find('e');
+  size_t exponent = 0;
+  std::from_chars(text + mark + 2, end, exponent);
+  out.resize(mark);
+  std::erase(out, '.');
+  out.resize(exponent + 1, '0');
+  return out;
+}
+
+std::string all_digits(double value) {
+  char text[512];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, 0).ptr};
+}
+
+}  // namespace
+
+bool float64_holds(std::string_view field) {
+  constexpr size_t kAlways = 15;  // digits
+  if (field.size() <= kAlways) return true;
+  std::string_view digits = without_blanks(field);
+  if (digits.starts_with('+') || digits.starts_with('-')) digits.remove_prefix(1);
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.size() <= kAlways || digits.find_first_not_of("0123456789") != std::string_view::npos)
+    return true;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return error == std::errc() && (all_digits(value) == digits || fewest_digits(value) == digits);
+}
+
+std::string how_to_read_rounded(std::string_view column) {
+  const std::string name = Value(std::string(column)).dump();
+  return ", which float64 would round; dtypes={" + name + ": \"str\"} keeps all digits, and dtypes={" + name +
+         ": \"float64\"} rounds";
 }
 
 }  // namespace headrace

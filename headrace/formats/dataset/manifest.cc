@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "headrace/io/look_up.h"
 #include "headrace/io/system.h"
 
 namespace headrace {
@@ -129,14 +130,13 @@ std::string Manifest::text() const {
 }
 
 Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left) {
-  const auto info = store.info(path);
-  if (!info.ok() || info->is_directory) return Status(Code::not_found, "there is none");
-  if (info->size > left)
-    return Status(Code::exhausted,
-                  "expected at most " + std::to_string(left) + " bytes, got " + std::to_string(info->size));
-  left -= info->size;
-  HEADRACE_ASSIGN(const auto file, store.open(path));
-  HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, info->size));
+  HEADRACE_ASSIGN(const auto file, open_if_there(store, path));
+  if (!file) return Status(Code::not_found, "there is none");
+  HEADRACE_ASSIGN(const uint64_t size, file->size());
+  if (size > left)
+    return invalid("expected at most " + std::to_string(left) + " bytes, got " + std::to_string(size));
+  left -= size;
+  HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, size));
   return Manifest::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
 }
 

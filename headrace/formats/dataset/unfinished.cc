@@ -7,6 +7,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/writer.h"
 #include "headrace/io/file_system.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
 
@@ -455,7 +456,8 @@ Status check_finished(Store& store, const std::string& path) {
     const size_t end = at + kPartial.size();
     if (end != path.size() && path[end] != '/') continue;
     const std::string folder = path.substr(0, end);
-    if (store.info(under(folder, kJournal)).ok())
+    HEADRACE_ASSIGN(const bool is_unfinished, has_file(store, under(folder, kJournal)));
+    if (is_unfinished)
       return invalid(in_quotes(folder) +
                      " is an unfinished data set: it is still being written, or its writer was stopped; "
                      "writing it again continues from there");

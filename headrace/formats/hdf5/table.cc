@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/saturate.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/hdf5/choose.h"
 #include "headrace/formats/hdf5/structures/global_heap.h"
@@ -249,7 +250,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
     indexes[i] = {};
-    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
+    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
   }
   HEADRACE_TRY(making.finish());
   return out;

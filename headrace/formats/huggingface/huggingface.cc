@@ -90,7 +90,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
     for (const std::string& name : splits) names += (names.empty() ? "" : ", ") + in_quotes(name);
     if (wanted().empty()) {
       if (splits.size() == 1) return splits[0];
-      return invalid("has several splits; set split= to one of " + names);
+      return invalid("contains the splits " + names + "; set split= to one of them");
     }
     if (std::ranges::find(splits, wanted()) != splits.end()) return wanted();
     return invalid("has no split " + in_quotes(wanted()) + "; there are " + names);

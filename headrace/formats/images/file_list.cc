@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 #include "headrace/formats/strings/utf8_strings.h"
 
@@ -176,7 +177,7 @@ Result<FileList> parse_file_list(std::string_view text) {
     if (line->name.empty()) continue;
     if (!out.names.empty() && line->numbered == out.numbers.empty())
       return corrupt(at + (line->numbered ? "expected no label" : "expected a label") +
-                     ", as in the lines before, got '" + std::string(line->name.substr(0, 200)) + "'");
+                     ", as in the lines before, got " + in_quotes(line->name.substr(0, 200)));
     out.names.add(line->name);
     if (line->numbered) out.numbers.push_back(line->number);
     counts = counts && line->numbered && line->number == static_cast<int64_t>(out.names.size()) &&

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "headrace/codecs/codec.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -121,15 +123,7 @@ OptionInfo key_option() {
 
 bool names_an_image(std::string_view path) { return has_image_ending(path) && !is_hidden(path); }
 
-bool is_hidden(std::string_view path) {
-  for (size_t part = 0; part < path.size();) {
-    const size_t slash = std::min(path.find('/', part), path.size());
-    const std::string_view name = path.substr(part, slash - part);
-    if (name.starts_with('.') && name != "." && name != "..") return true;
-    part = slash + 1;
-  }
-  return false;
-}
+bool is_hidden(std::string_view path) { return is_hidden_path(path); }
 
 std::string join_path(std::string_view root, std::string_view name) {
   std::string out;
@@ -159,6 +153,9 @@ std::string parent_of(std::string_view path) {
 void LeftOut::add(std::string_view path) {
   if (is_hidden(path)) return;
   endings.add(path);
+  constexpr std::string_view tables[] = {"metadata.csv", "metadata.jsonl", "metadata.parquet"};
+  if (table.empty() && std::ranges::find(tables, path.substr(path.rfind('/') + 1)) != std::end(tables))
+    table = path;
   const size_t slash = path.find('/');
   if (slash == std::string_view::npos) return;
   if (const std::string_view folder = path.substr(0, slash); !folders.contains(folder))
@@ -195,6 +192,10 @@ Result<SourcePtr> image_files_source(ImageFiles files, std::string_view format, 
   if (!files.labels.empty() && files.labels.size() != files.names.size())
     return internal_error("expected as many labels as names");
   HEADRACE_ASSIGN(const bool has_keys, request.flag("key", false));
+  if (const std::string& table = files.left_out.table; !table.empty())
+    files.notes.push_back("the fields in " + in_quotes(table) + " are not read, only the images; hr.read(" +
+                          in_quotes(join_path(files.root, table)) +
+                          ") reads them with the names of the images, and a Python function in map() these");
   files.names.shrink();
   return SourcePtr(
       std::make_shared<ImageFilesSource>(std::move(files), has_keys, describe_opening(format, request)));

@@ -12,6 +12,7 @@ namespace headrace {
 struct LeftOut {
   Endings endings;                             // of files that do not end like an image
   std::set<std::string, std::less<>> folders;  // the topmost folders that contain them
+  std::string table;  // the first that lists fields of the images, as Hugging Face's ImageFolder reads them
   void add(std::string_view path);
 };
 

@@ -2,8 +2,10 @@
 #include <map>
 #include <set>
 
+#include "headrace/codecs/codec.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
+#include "headrace/formats/shard_names.h"
 #include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
@@ -55,23 +57,39 @@ std::string folder_names(const std::vector<std::string>& names) {
   return out + (names.size() > kShownFolders ? ", …" : "");
 }
 
-// Folders at the root in which there is no file at all: classes of which a subset has no images, whose labels
-// must not go to the classes behind them.
-std::vector<std::string> empty_folders(const Listing& listing) {
-  std::set<std::string, std::less<>> out;
+// What stands at the root for a name that could not be examined: a class, unless it is named like a file.
+std::string_view unread_class(const Listing::Problem& unread) {
+  const std::string_view path = unread.path;
+  if (const size_t slash = path.find('/'); slash != std::string_view::npos) return path.substr(0, slash);
+  return has_image_ending(path) ? std::string_view() : path;
+}
+
+// Folders at the root without an image that can be read: classes of which a subset has none, whose labels
+// must not go to the classes behind them. Not those whose names are usual beside classes and that hold other
+// files, as "annotations" and "labels" do. The same for folders that could not be read.
+std::vector<std::string> folders_without_images(const Listing& listing,
+                                                const std::map<std::string_view, int64_t>& with_images) {
+  std::set<std::string, std::less<>> out, with_files;
+  const auto add = [&](std::string_view folder) {
+    if (!folder.empty() && !is_hidden(folder) && !folder.starts_with("__") && !with_images.contains(folder) &&
+        !out.contains(folder))
+      out.emplace(folder);
+  };
   for (size_t i = 0; i < listing.directories.size(); ++i)
-    if (const std::string_view name = listing.directories[i];
-        !name.empty() && name.find('/') == std::string_view::npos && !is_hidden(name))
-      out.emplace(name);
-  for (size_t i = 0; i < listing.files.size(); ++i)  // where a store lists no directories
-    if (const std::string_view name = listing.files[i]; name.ends_with("/.gitkeep"))
-      out.emplace(name.substr(0, name.find('/')));
-  for (size_t i = 0; i < listing.files.size() && !out.empty(); ++i) {
-    const std::string_view name = listing.files[i];
-    if (is_hidden(name)) continue;  // ".gitkeep"
-    if (const auto it = out.find(name.substr(0, name.find('/'))); it != out.end()) out.erase(it);
+    if (const std::string_view name = listing.directories[i]; name.find('/') == std::string_view::npos)
+      add(name);
+  for (size_t i = 0; i < listing.files.size(); ++i) {  // where a store lists no directories
+    const std::string_view name = listing.files[i], folder = name.substr(0, name.find('/'));
+    if (folder.size() == name.size()) continue;
+    add(folder);
+    if (!is_hidden(name) && out.contains(folder)) with_files.emplace(folder);
   }
-  for (const Listing::Problem& problem : listing.problems) {  // what cannot be read is not empty
+  std::erase_if(out,
+                [&](const std::string& name) { return with_files.contains(name) && is_usual_beside(name); });
+  for (const Listing::Problem& one : listing.unread)
+    if (const std::string_view name = unread_class(one); !name.empty() && !with_images.contains(name))
+      out.emplace(name);
+  for (const Listing::Problem& problem : listing.problems) {  // a link above the data is no class
     const std::string_view path = problem.path;
     if (const auto it = out.find(path.substr(0, path.find('/'))); it != out.end()) out.erase(it);
   }
@@ -97,14 +115,14 @@ void label_by_folder(const Listing& listing, ImageFiles& out) {
     out.names.add(name);
     out.labels.push_back(label);
   }
-  const std::vector<std::string> empty = empty_folders(listing);
+  const std::vector<std::string> empty = folders_without_images(listing, number);
   if (!number.empty())
     for (const std::string& folder : empty) number.emplace(folder, static_cast<int64_t>(number.size()));
   if (!number.empty() && !empty.empty())
     out.notes.push_back(std::to_string(empty.size()) + " of " + std::to_string(number.size()) +
                         " class folders " +
-                        (empty.size() == 1 ? "has no images and keeps its label: "
-                                           : "have no images and keep their labels: ") +
+                        (empty.size() == 1 ? "has no images that can be read and keeps its label: "
+                                           : "have no images that can be read and keep their labels: ") +
                         folder_names(empty) + "; set classes= to choose the classes");
   std::vector<int64_t> sorted(number.size());
   for (const auto& [folder, first_number] : number) {
@@ -151,14 +169,17 @@ Status label_by_classes(const Listing& listing, ImageFiles& out) {
     out.labels.push_back(it->second);
   }
   std::erase_if(out.left_out.folders, [&](const std::string& folder) { return found.contains(folder); });
+  for (const Listing::Problem& one : listing.unread)
+    if (const std::string_view name = unread_class(one); number.contains(name)) found.insert(name);
   return check_classes(found, out.classes);
 }
 
 // Labels from folders that are not classes would be silently wrong.
 Status check_folders_are_classes(const Layout& layout, const std::string& path) {
   if (!layout.voc) return {};
-  return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open '" +
-                 join_path(path, "JPEGImages") + "', or set format=\"image_folder\" if they are classes");
+  return invalid("contains the folders of PASCAL VOC without their XML files, not classes; open " +
+                 in_quotes(join_path(path, "JPEGImages")) +
+                 ", or set format=\"image_folder\" if they are classes");
 }
 
 Result<SourceOpening> open_folder(const OpenRequest& request) {
@@ -173,10 +194,14 @@ Result<SourceOpening> open_folder(const OpenRequest& request) {
   } else {
     HEADRACE_TRY(label_by_classes(*listing, out));
   }
-  if (request.recognised && out.classes.size() == 1)
-    out.notes.push_back("all images are in the folder " + in_quotes(out.classes[0]) +
-                        ", so that every label is 0; open " + in_quotes(join_path(out.root, out.classes[0])) +
+  const auto is_of_first = [&](int64_t label) { return label == out.labels[0]; };
+  if (request.recognised && !out.labels.empty() && std::ranges::all_of(out.labels, is_of_first)) {
+    const auto only = static_cast<size_t>(out.labels[0]);
+    out.notes.push_back("all images are in the folder " + in_quotes(out.classes[only]) +
+                        ", so that every label is " + std::to_string(only) + "; open " +
+                        in_quotes(join_path(out.root, out.classes[only])) +
                         " if that is not a class, or set format=\"image_folder\" to silence this note");
+  }
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "image_folder", request));
   return ready(std::move(source));
 }
@@ -207,8 +232,10 @@ const FormatRegistration folder_format({
     .name = "image_folder",
     .doc = "A folder with one subfolder of images per class.",
     .fields = "`image` (encoded, bytes) and `label` (int64 scalar).",
-    .details = {"Files without an image extension are left out, and a folder with only such files is not a "
-                "class; `metadata[\"left_out\"]` counts them. `metadata[\"classes\"]` has the class names."},
+    .details =
+        {"Files without an image extension are left out; `metadata[\"left_out\"]` counts them. A folder "
+         "with only such files is a class without images, unless it is called `annotations`, `labels` or "
+         "the like. `metadata[\"classes\"]` has the class names."},
     .path = "The folder that contains the class folders.",
     .options = {{"classes", "Sequence[str] | None",
                  "Names of class folders in the order of their labels; all, sorted, when not given."},

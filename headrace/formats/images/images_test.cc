@@ -86,7 +86,7 @@ TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
   MemoryStore store;
   // '-' sorts before '/': by name "cat" comes first, by path "cat-wild/…" does.
   for (const char* name :
-       {"cat/2.jpg", "cat-wild/1.jpg", "ant/deep/er/3.JPEG", "ant/._3.JPEG", "ant/notes.txt", "empty/x.txt"})
+       {"cat/2.jpg", "cat-wild/1.jpg", "ant/deep/er/3.JPEG", "ant/._3.JPEG", "ant/notes.txt", "labels/x.txt"})
     store.add(std::string("set/train/") + name, name);
   const auto source = open_source(store, "set/train");
   ASSERT_TRUE(source.ok()) << failure(source);
@@ -94,9 +94,21 @@ TEST(ImageFolder, LabelsAreFoldersInSortedOrder) {
                                                     "set/train/cat-wild/1.jpg 2", "set/train/cat/2.jpg 1"));
   EXPECT_EQ(
       (*source)->metadata().dump(),
-      R"({"classes":["ant","cat","cat-wild"],"left_out":{"files":2,"endings":{".txt":2},"folders":["empty"]}})");
+      R"({"classes":["ant","cat","cat-wild"],"left_out":{"files":2,"endings":{".txt":2},"folders":["labels"]}})");
   EXPECT_EQ((*source)->schema().text(), "image: bytes, label: int64 ()");
   EXPECT_EQ(image_of(**source, 2, store), "cat/2.jpg");
+}
+
+TEST(ImageFolder, FoldersWithoutImagesKeepTheirNumber) {
+  MemoryStore store;
+  for (const char* name : {"a/1.jpg", "annotations/1.txt", "b/1.heic", "c/1.jpg", "d/.gitkeep", "e/1.jpg"})
+    store.add(std::string("d/") + name, "");
+  const auto source = open_source(store, "d");
+  ASSERT_TRUE(source.ok()) << failure(source);
+  EXPECT_THAT(samples(**source, store), ElementsAre("d/a/1.jpg 0", "d/c/1.jpg 2", "d/e/1.jpg 4"));
+  EXPECT_THAT(
+      (*source)->metadata().dump(),
+      HasSubstr("2 of 5 class folders have no images that can be read and keep their labels: 'b', 'd'"));
 }
 
 TEST(ImageFolder, GivenClassesFixTheLabels) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/images/image_files.h"
 
 namespace headrace {
@@ -50,8 +51,8 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool refuse(std::string_view got) {
     if (!inside_) return fail("expected an object, got " + std::string(got));
-    return fail("expected an integer for '" + std::string(map.names[map.names.size() - 1].substr(0, 200)) +
-                "', got " + std::string(got));
+    return fail("expected an integer for " + in_quotes(map.names[map.names.size() - 1].substr(0, 200)) +
+                ", got " + std::string(got));
   }
   bool accept(int64_t label) {
     if (!inside_) return refuse(std::to_string(label));

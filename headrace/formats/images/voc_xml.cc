@@ -86,7 +86,7 @@ Result<std::vector<Tensor>> annotation_tensors(const std::vector<VocObject>& obj
   std::byte* out = buffer->mutable_data();
   for (size_t i = 0; i < n; ++i) {
     const int64_t label = files.label_of(objects[i].name);
-    if (label < 0) return corrupt("class '" + objects[i].name + "' is not one of the known classes");
+    if (label < 0) return corrupt("class " + in_quotes(objects[i].name) + " is not one of the known classes");
     std::memcpy(out + i * 4 * sizeof(float), objects[i].box.data(), 4 * sizeof(float));
     std::memcpy(out + labels_at + i * sizeof label, &label, sizeof label);
     out[difficult_at + i] = static_cast<std::byte>(objects[i].difficult);
@@ -124,7 +124,7 @@ class OpenSample final : public Opening<BlockPtr> {
       return Step<BlockPtr>(std::move(extents));
     }
     const bool has_xml = files_->has_xml(index_);
-    const std::string at = has_xml ? "'" + files_->xml(index_) + "': " : "";
+    const std::string at = has_xml ? in_quotes(files_->xml(index_)) + ": " : "";
     auto objects = has_xml ? parse_voc(text_of(bytes[1]), files_->first) : objects_without_xml(bytes[0]);
     if (!objects.ok()) return objects.status().before(at);
     auto tensors = annotation_tensors(*objects, *files_);
@@ -348,9 +348,9 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
 
 // Reports what was found where: most often one of the two options is missing, or is the wrong folder.
 Status no_pairs(const std::string& root, const Probe& images, const Probe& xmls, const VocPairs& found) {
-  std::string text = "expected images with an XML file of the same name; '" + images.path + "' contains " +
-                     std::to_string(found.images) + " images, '" + xmls.path + "' contains " +
-                     std::to_string(found.xmls) + " XML files";
+  std::string text = "expected images with an XML file of the same name; " + in_quotes(images.path) +
+                     " contains " + std::to_string(found.images) + " images, " + in_quotes(xmls.path) +
+                     " contains " + std::to_string(found.xmls) + " XML files";
   const bool both = found.images > 0 && found.xmls > 0;
   if (both && (images.path == root || xmls.path == root))
     text += "; set both images= and annotations= to their folders";
@@ -378,6 +378,21 @@ std::set<std::string, std::less<>> split_lists(const Listing& listing) {
   return out;
 }
 
+// VOC2007 and VOC2012 in one VOCdevkit.
+Status check_one_set(const Listing& listing) {
+  std::set<std::string_view> sets;
+  for (size_t i = 0; i < listing.files.size(); ++i) {
+    const std::string_view name = listing.files[i], list = in_image_sets(name);
+    if (!list.empty() && list.size() < name.size())
+      sets.insert(name.substr(0, name.size() - list.size() - 1));
+  }
+  if (sets.size() < 2) return {};
+  std::string names;
+  for (const std::string_view set : sets) names += (names.empty() ? "" : ", ") + in_quotes(set);
+  return invalid("contains several data sets; open one of them: " + names +
+                 "; concatenate() joins two, and split=\"all\" reads all images here");
+}
+
 // "train" is ImageSets/Main/train.txt, or that of Segmentation if masks are requested; "Layout/train" is
 // ImageSets/Layout/train.txt; a name that ends in .txt is a path below the folder, or an absolute one.
 Result<std::string> path_of_split(const Probe& root, const std::string& split, bool has_masks) {
@@ -390,6 +405,7 @@ Result<std::string> path_of_split(const Probe& root, const std::string& split, b
   for (size_t i = 0; root.listing && i < root.listing->files.size(); ++i)
     if (in_image_sets(root.listing->files[i]) == wanted) found.emplace_back(root.listing->files[i]);
   if (found.size() == 1) return join_path(root.path, found[0]);
+  if (found.size() > 1) HEADRACE_TRY(check_one_set(*root.listing));
   if (found.size() > 1)
     return invalid("expected one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) +
                    " and " + in_quotes(found[1]));
@@ -411,12 +427,14 @@ std::vector<std::string> split_names_of(const Listing& listing) {
 }
 
 Result<SplitsOpening> splits(const OpenRequest& request) {
-  return known_splits(request.path().listing ? split_names_of(*request.path().listing)
-                                             : std::vector<std::string>());
+  if (!request.path().listing) return known_splits({});
+  HEADRACE_TRY(check_one_set(*request.path().listing));
+  return known_splits(split_names_of(*request.path().listing));
 }
 
 // What a user would not want who has not named the format: all splits as one.
 Status check_one_split(const OpenRequest& request, bool has_masks) {
+  HEADRACE_TRY(check_one_set(*request.path().listing));
   std::string names;
   size_t count = 0;
   for (const std::string& name : split_names_of(*request.path().listing))

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "headrace/codecs/codec.h"
+#include "headrace/core/text/text.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 
@@ -54,11 +55,11 @@ Result<std::vector<std::string>> classes_of(const WriteRequest& request) {
     for (const Value& name : *known->list()) out.push_back(name.text() ? *name.text() : name.dump());
   std::set<std::string_view> seen;
   for (const std::string& name : out) {
-    if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos ||
-        name.find('\0') != std::string::npos)
-      return invalid("image_folder: classes: expected names of folders, got '" + name + "'");
+    HEADRACE_TRY(check_member_name(name).before("image_folder: classes: "));
+    if (name.empty() || name.starts_with('.') || name.find('/') != std::string::npos)
+      return invalid("image_folder: classes: expected names of folders, got " + in_quotes(name));
     if (!seen.insert(name).second)
-      return invalid("image_folder: classes: expected each name once, got '" + name + "' twice");
+      return invalid("image_folder: classes: expected each name once, got " + in_quotes(name) + " twice");
   }
   return out;
 }

@@ -15,6 +15,7 @@ struct IndexingOptions {
   size_t workers = 0;  // 0: the cores this process may use
   IndexingWatch watch = {};
   bool wants_all = false;  // a damaged file is an error, even if other files are good
+  bool anew = false;       // stored indexes are not read, but replaced
   bool beside = false;     // also store indexes next to the data, for all its readers
   // Called from any thread, with the path of each sidecar that holds the index of a file.
   std::function<void(const std::string&)> kept = {};

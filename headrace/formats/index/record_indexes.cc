@@ -11,12 +11,14 @@
 #include <filesystem>
 #include <mutex>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/index/sidecar.h"
 #include "headrace/io/archives/archive_store.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -59,9 +61,12 @@ Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store
     HEADRACE_TRY(read_exactly(file, offset, std::span(bytes).subspan(count * part++, count)));
   out.sample = XXH3_64bits(bytes.data(), bytes.size());
   for (const std::string& path : about.beside) {
-    const auto info = path.empty() ? Result<FileInfo>(FileInfo{}) : store.info(path);
-    const uint64_t mixed[] = {out.sample, info.ok() ? info->size : 0,
-                              info.ok() ? static_cast<uint64_t>(info->mtime_ns) : 0};
+    std::optional<FileInfo> info;
+    if (!path.empty()) {
+      HEADRACE_ASSIGN(info, find(store, path));
+    }
+    const uint64_t mixed[] = {out.sample, info ? info->size : 0,
+                              info ? static_cast<uint64_t>(info->mtime_ns) : 0};
     out.sample = XXH3_64bits(mixed, sizeof mixed);
   }
   return out;
@@ -80,6 +85,9 @@ std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp)
   auto damaged = unpack_damaged(sidecar->find("damaged").value_or(std::span<const std::byte>()));
   if (!unpacked || !damaged) return std::nullopt;
   FileIndex out{*std::move(unpacked), {}, *std::move(damaged)};
+  // Offsets are those of the unpacked bytes, whose number is not known here.
+  if (!is_in_order(out, ~uint64_t{0})) return std::nullopt;
+  if (!out.damaged.empty() && out.damaged.back().after > out.records.size()) return std::nullopt;
   out.extra.assign(reinterpret_cast<const char*>(extra->data()), extra->size());
   return out;
 }
@@ -110,7 +118,7 @@ class Feeder {
       if (auto* index = std::get_if<FileIndex>(&step)) return std::move(*index);
       bytes.clear();
       for (const Extent& extent : *std::get_if<std::vector<Extent>>(&step)) {
-        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : Result(of_beside(extent)));
+        HEADRACE_ASSIGN(BufferPtr read, extent.file == 0 ? of_file(extent) : of_beside(extent));
         bytes.push_back(std::move(read));
       }
     }
@@ -137,11 +145,15 @@ class Feeder {
     return BufferPtr(buffer);
   }
 
-  // Empty if it cannot be read: an index of another tool is optional.
-  BufferPtr of_beside(const Extent& extent) {
-    const auto file = store_.open(about_.beside.at(extent.file - 1));
-    if (!file.ok()) return HeapBuffer::make(0);
-    auto bytes = read_bytes(**file, extent.offset, extent.length);
+  // Empty if there is none, or it is damaged: an index of another tool is optional. What cannot be read now
+  // is an error: without it, records may have other names.
+  Result<BufferPtr> of_beside(const Extent& extent) {
+    const std::string& path = about_.beside.at(extent.file - 1);
+    if (path.empty()) return BufferPtr(HeapBuffer::make(0));
+    HEADRACE_ASSIGN(const auto file, open_if_there(store_, path));
+    if (!file) return BufferPtr(HeapBuffer::make(0));
+    auto bytes = read_bytes(*file, extent.offset, extent.length);
+    if (!bytes.ok() && is_of_the_system(bytes.status())) return bytes.status().before(in_quotes(path) + ": ");
     return bytes.ok() ? *std::move(bytes) : BufferPtr(HeapBuffer::make(0));
   }
 
@@ -184,7 +196,7 @@ class Indexing {
       if (!refused_[i].ok()) out.refused.push_back({i, std::string(refused_[i].text())});
     if (out.refused.size() > kMostRefusedFiles || out.refused.size() == refused_.size())
       return refusal(records_, out.refused[0]);
-    out.of_files = std::move(indexes_);
+    out.of_files = std::move(indexes_), out.recalled = recalled_;
     return out;
   }
 
@@ -193,16 +205,24 @@ class Indexing {
   template <class Work> Status watched(size_t workers, const Work& work) {
     std::mutex mutex;
     std::condition_variable ended;
-    size_t running = workers;  // guarded by mutex
+    size_t running = 0;  // guarded by mutex
+    const auto run = [&] {
+      work();
+      const std::lock_guard guard(mutex);
+      --running;
+      ended.notify_one();
+    };
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < workers; ++i)
-      threads.emplace_back([&] {
-        work();
-        const std::lock_guard guard(mutex);
-        --running;
-        ended.notify_one();
-      });
     std::unique_lock guard(mutex);
+    try {
+      for (; running < workers; ++running) threads.emplace_back(run);
+    } catch (const std::system_error&) {  // the system has no more threads: those there are do the work
+    }
+    if (running == 0) {
+      guard.unlock();
+      work();
+      guard.lock();
+    }
     while (!ended.wait_for(guard, kWatchEvery, [&] { return running == 0; })) {
       if (!options_.watch || stop_.raised()) continue;
       guard.unlock();  // the watch is foreign code
@@ -223,7 +243,7 @@ class Indexing {
           if (!done_[i]) errors_[i] = work(i);
         } catch (const std::bad_alloc&) {
           errors_[i] =
-              Status(Code::exhausted, "'" + records_.files[i].path + "': no memory left for its index");
+              Status(Code::exhausted, in_quotes(records_.files[i].path) + ": no memory left for its index");
         }
         bytes_done_ += records_.files[i].size;
         if (!errors_[i].ok() || num_refused_ > kMostRefusedFiles) next = done_.size();
@@ -258,12 +278,13 @@ class Indexing {
   }
 
   Status take(size_t i, const Places& places, const FileStamp& stamp) {
+    if (options_.anew) return {};
     auto index = load(places.beside, stamp);
     const bool lies_beside = index.has_value();
     if (!index) index = load(places.cache, stamp);
     if (!index) return {};
     indexes_[i] = *std::move(index);
-    done_[i] = true;
+    done_[i] = true, recalled_ = true;
     if (options_.beside && !lies_beside) HEADRACE_TRY(keep(places.beside, stamp, indexes_[i]));
     tell_kept(options_.beside || lies_beside ? places.beside : places.cache);
     return {};
@@ -273,7 +294,7 @@ class Indexing {
     const SourceFile& file = records_.files[i];
     Status status = make(i, file);
     if (status.code() != Code::corrupt || has_changed(file))
-      return std::move(status).before("'" + file.path + "': ");
+      return std::move(status).before(in_quotes(file.path) + ": ");
     refused_[i] = std::move(status);
     ++num_refused_;
     return {};
@@ -319,6 +340,7 @@ class Indexing {
   StopFlag stop_;
   std::atomic<uint64_t> bytes_done_{0};
   std::atomic<size_t> num_refused_{0};
+  std::atomic<bool> recalled_{false};
   // One per file, each written by the thread that handles the file.
   std::vector<FileIndex> indexes_;
   std::vector<char> done_;
@@ -329,7 +351,7 @@ class Indexing {
 }  // namespace
 
 Status refusal(const RecordOpening& records, const RefusedFile& file) {
-  return corrupt("'" + records.files[file.file].path + "': " + file.reason);
+  return corrupt(in_quotes(records.files[file.file].path) + ": " + file.reason);
 }
 
 Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,

@@ -17,6 +17,7 @@ namespace headrace {
 struct RecordIndexes {
   std::vector<FileIndex> of_files;   // one per file, in their order; empty for refused ones
   std::vector<RefusedFile> refused;  // damaged, in their order
+  bool recalled = false;             // some were stored before
 };
 // The error of a refused file.
 Status refusal(const RecordOpening& records, const RefusedFile& file);

@@ -121,6 +121,19 @@ TEST_F(IndexesOfRecords, LieBesideTheDataOnRequest) {
   EXPECT_EQ(walked_, 5);
 }
 
+TEST_F(IndexesOfRecords, AreMadeAnewOnRequest) {
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(walked_, 4);
+  auto made = record_indexes(opening(), *file_store(), {});
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(made->recalled);
+  EXPECT_EQ(walked_, 4);
+  made = record_indexes(opening(), *file_store(), {.anew = true});
+  ASSERT_TRUE(made.ok());
+  EXPECT_FALSE(made->recalled);
+  EXPECT_EQ(walked_, 8);
+}
+
 TEST_F(IndexesOfRecords, SayWhyTheyCannotLieBesideTheData) {
   folder_.write(".headrace", "a file, where the folder should be");
   const auto failed = run({.beside = true});

@@ -1,8 +1,10 @@
 // The file format of all indexes that Headrace stores: named sections, each with a checksum.
 //
 // A sidecar only caches work: one that is stale, damaged or of another version is treated as absent and made
-// again. `serialise_sidecar` and `parse_sidecar` are pure; the load and store functions locate sidecars in
-// the user's cache folder, or next to the data for all its readers. Layout, all numbers little-endian:
+// again. So is one that others may have written than those who may write to the data: what it says is checked
+// for bounds and order, not against all of the data. `serialise_sidecar` and `parse_sidecar` are pure; the
+// load and store functions locate sidecars in the user's cache folder, or next to the data for all its
+// readers. Layout, all numbers little-endian:
 //
 //   8  magic "HRSIDE\r\n"
 //   4  version (1)

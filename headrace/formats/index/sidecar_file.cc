@@ -14,10 +14,13 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
 #include "headrace/formats/index/sidecar.h"
+#include "headrace/io/bounded_file.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/store.h"
+#include "headrace/io/system.h"
 
 namespace headrace {
 namespace {
@@ -47,19 +50,39 @@ Status make_cache_folder(const std::string& path) {
                   0700);  // an existing one is fine; any other failure shows below
   (void)::mkdir(path.c_str(), 0700);
   if (is_ours(path)) return {};
-  return {Code::io, "sidecar: expected a folder that only this user may write to, got '" + path + "'"};
+  return {Code::io, "sidecar: expected a folder that only this user may write to, got " + in_quotes(path)};
 }
 
 Status make_folder_of(const SidecarPlace& place) {
   if (place.path().empty()) return {Code::io, "sidecar: expected $XDG_CACHE_HOME or $HOME to be set"};
   if (place.is_cache()) return make_cache_folder(place.folder());
-  // Next to the data: for all its readers. If it cannot be created, creating the file fails.
-  (void)::mkdir(place.folder().c_str(), 0777);
-  return {};
+  // Next to the data: for all its readers.
+  if (::mkdir(place.folder().c_str(), 0777) == 0 || errno == EEXIST) return {};
+  return system_error("cannot create", place.folder());
 }
 
-// Files in the cache must not have been written by other users.
-bool is_trusted(const SidecarPlace& place) { return !place.is_cache() || is_ours(place.folder()); }
+// Whether only those may have written what is next to data who may replace the data: then it is as true as
+// these. Others who may write to the folder of sidecars alone must not decide what is read.
+bool is_as_safe(const std::string& path, const struct stat& data_folder) {
+  struct stat s;
+  if (::stat(path.c_str(), &s) != 0) return false;
+  const auto all_may = [&](mode_t who) {
+    return (data_folder.st_mode & who) != 0 && (data_folder.st_mode & S_ISVTX) == 0;
+  };
+  const bool by_all = all_may(S_IWOTH),
+             by_group = by_all || (all_may(S_IWGRP) && s.st_gid == data_folder.st_gid);
+  if ((s.st_mode & S_IWOTH) != 0 && !by_all) return false;
+  if ((s.st_mode & S_IWGRP) != 0 && !by_group) return false;
+  return s.st_uid == ::geteuid() || s.st_uid == 0 || s.st_uid == data_folder.st_uid || by_group;
+}
+
+bool is_trusted(const SidecarPlace& place) {
+  const std::string folder = place.folder();
+  if (place.is_cache()) return is_ours(folder);
+  struct stat data_folder;
+  if (::stat((folder + "/..").c_str(), &data_folder) != 0) return false;
+  return is_as_safe(folder, data_folder) && is_as_safe(place.path(), data_folder);
+}
 
 }  // namespace
 
@@ -135,7 +158,8 @@ Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection
 
 Result<SidecarLock> SidecarLock::take(const SidecarPlace& place, const StopFlag* stop) {
   HEADRACE_TRY(make_folder_of(place));
-  SidecarLock lock(::open((place.path() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  SidecarLock lock(
+      open_with_room((place.path() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   constexpr auto kPause = std::chrono::milliseconds(5);
   while (lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
     if (stop && stop->raised()) return stopped();

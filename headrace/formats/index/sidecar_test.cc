@@ -109,6 +109,32 @@ TEST(SidecarFile, AFolderOthersMayWriteToIsNotUsed) {
   EXPECT_FALSE(SidecarPlace("key").path().starts_with("relative"));
 }
 
+TEST(SidecarFile, BesideTheDataOnlyThoseAreBelievedWhoMayWriteTheData) {
+  TemporaryFolder folder;
+  const auto place = SidecarPlace::beside(folder.path(), "x");
+  ASSERT_TRUE(store_sidecar(place, {"f", {}, nullptr}).ok());
+  const std::string aside = folder / ".headrace", file = place.path();
+  const auto is_read = [&](mode_t of_data, mode_t of_aside, mode_t of_file) {
+    ::chmod(folder.path().c_str(), of_data), ::chmod(aside.c_str(), of_aside), ::chmod(file.c_str(), of_file);
+    const bool is = load_sidecar(place).has_value();
+    EXPECT_EQ(is, open_sidecar(place) != nullptr);
+    return is;
+  };
+  EXPECT_TRUE(is_read(0755, 0755, 0644));
+  EXPECT_TRUE(is_read(0775, 0775, 0664));  // a group that may also replace the data
+  EXPECT_TRUE(is_read(0777, 0777, 0666));
+  EXPECT_FALSE(is_read(0755, 0777, 0644));
+  EXPECT_FALSE(is_read(0755, 0755, 0666));
+  EXPECT_FALSE(is_read(0755, 0775, 0644));
+  EXPECT_FALSE(is_read(01777, 0777, 0644));  // as in /tmp: others may not replace the data there
+  if (::geteuid() != 0) return;
+  constexpr uid_t kAnother = 12345;
+  ASSERT_EQ(::chown(file.c_str(), kAnother, ::getegid()), 0);
+  EXPECT_FALSE(is_read(0755, 0755, 0644));
+  ASSERT_EQ(::chown(folder.path().c_str(), kAnother, ::getegid()), 0);  // whose the data are
+  EXPECT_TRUE(is_read(0755, 0755, 0644));
+}
+
 TEST(SidecarFile, ManyMayStoreAtOnceAndReadersSeeWholeOnes) {
   TemporaryFolder folder;
   const CacheIn cache(folder.path());

@@ -7,6 +7,7 @@
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/csv/values.h"
 #include "headrace/formats/records/marks.h"
 
 namespace headrace {
@@ -33,11 +34,21 @@ size_t made_bytes(const JsonSpan& value, const JsonColumn& column) {
 Status make_value(const JsonSpan& value, const JsonColumn& column, const JsonPlace& place, Tensor& out) {
   if (column.part == Part::texts) return make_texts(value, column.spec.dtype, place, out);
   if (column.part == Part::lengths) return make_lengths(value, place, out);
-  return make_value(value, column.spec, place, out);
+  return make_value(value, column.spec, column.rounding, place, out);
 }
 
 std::string wanted_of(const JsonColumn& column) {
   return column.part == Part::whole ? column.spec.text() : "a list of strings";
+}
+
+// An error of this value.
+Status in_column(const JsonColumn& column, const JsonSpan& value, Status status) {
+  const std::string name = "column " + in_quotes(column.name) + ": ";
+  const bool may_be_rounded = column.spec.dtype == DType::f64 && column.rounding == Rounding::refused;
+  const std::string_view number = may_be_rounded ? rounded_number(value) : std::string_view();
+  if (number.empty()) return std::move(status).before(name);
+  return corrupt(name + "expected numbers that float64 holds, got " + std::string(number) +
+                 how_to_read_rounded(column.name));
 }
 
 // The value for null and missing keys, made once.
@@ -110,7 +121,10 @@ class Choices {
         HEADRACE_ASSIGN(spec, spec_of(name, *given, kind));
       }
       JsonColumn column{name, spec};
-      if (!given) column.note = kind.note(name);
+      if (given)
+        column.rounding = Rounding::taken;
+      else
+        column.note = kind.note(name);
       out_.push_back({node, name, std::move(column)});
     }
     return {};
@@ -319,6 +333,7 @@ bool JsonTable::look(JsonReader& reader, uint32_t parent, std::vector<JsonSpan>&
   for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
     const uint32_t node = key.has_escapes ? fields_.find(parent, unescaped_json(key), expected)
                                           : fields_.find(parent, key.text, expected);
+    if (node == JsonFields::kNone && !check_key(key, reader)) return false;
     if (node == JsonFields::kNone || uses_[node].slot == JsonFields::kNone) {
       if (!reader.value(unwanted)) return false;
       continue;
@@ -357,12 +372,13 @@ Status JsonTable::make_fields(const Record& record, const std::vector<JsonSpan>&
       fields[i] = make_tensor({DType::boolean, {}, reinterpret_cast<const std::byte*>(&is_there)});
     } else if (!is_missing(value)) {
       Status status = make_value(value, column, {record.buffer, false, made}, fields[i]);
-      if (!status.ok()) return std::move(status).before("column " + in_quotes(column.name) + ": ");
+      if (!status.ok()) return in_column(column, value, std::move(status));
     } else {
       if (!column.fallback)
         return corrupt("column " + in_quotes(column.name) + " is " +
                        (value.type == JsonType::null ? "null" : "missing") + " in this line; expected " +
-                       wanted_of(column) + "; set a value with defaults= or nulls=");
+                       wanted_of(column) +
+                       "; set a value with defaults=" + null_is_read(is_float(column.spec.dtype)));
       fields[i] = *column.fallback;
     }
   }
@@ -393,7 +409,8 @@ bool JsonTable::put_found(const std::vector<JsonSpan>& found, const JsonPlace& p
       else
         return false;
     } else if (numbers) {
-      if (!write_numbers(value, spec, numbers + row * spec.size_bytes()).ok()) return false;
+      if (!write_numbers(value, spec, columns_[i].rounding, numbers + row * spec.size_bytes()).ok())
+        return false;
     } else {
       if (!make_value(value, columns_[i], place, made).ok()) return false;
       to[i].share(row, std::move(made));

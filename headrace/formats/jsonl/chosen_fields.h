@@ -24,6 +24,7 @@ struct JsonColumn {
   TensorSpec spec;
   Part part = Part::whole;
   std::optional<Tensor> fallback = std::nullopt;  // the value for null and for a missing key
+  Rounding rounding = Rounding::refused;          // taken: `dtypes` chose float64
   std::string note = {};                          // what made it text, when most of its values are numbers
 };
 

@@ -81,6 +81,7 @@ class JsonLineFinder final : public RecordFinder {
     size_t expected = 0;
     for (bool is_first = true; reader.next_key(key, is_first); is_first = false) {
       const uint32_t node = place_of(parent, key, expected);
+      if (node == JsonFields::kNone && !check_key(key, reader)) return false;
       JsonSpan value;
       if (node != JsonFields::kNone && reader.begins_with('{')) {
         found({node, {.type = JsonType::object}});

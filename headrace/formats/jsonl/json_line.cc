@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -94,6 +96,7 @@ bool JsonReader::wrong(const char* wanted) {
 }
 
 Status JsonReader::error() const {
+  if (!why_.empty()) return corrupt(why_);
   return corrupt(wanted_and_got("the end of the line") + " at byte " + std::to_string(position()) +
                  " of the line");
 }
@@ -303,6 +306,12 @@ void copy_to_backslash(std::string_view text, size_t& at, char*& out) {
 }
 
 }  // namespace
+
+bool check_key(const JsonSpan& key, JsonReader& reader) {
+  if (utf8_prefix(key.text) == key.text.size()) return true;
+  reader.refuse("a key: " + expected_utf8(key.text) + "; convert the file, as with iconv -f latin1 -t utf-8");
+  return false;
+}
 
 std::string_view without_line_end(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);

@@ -51,6 +51,8 @@ class JsonReader {
   // After an error: whether the only problem may be that the text ends inside a value.
   bool is_cut() const { return end_ - at_ < kLongestWord; }
   bool ok() const { return wanted_ == nullptr; }
+  // Makes it an error that the caller found.
+  void refuse(std::string why) { wanted_ = "", why_ = std::move(why); }
   Status error() const;  // what was expected, what was found, and the byte
   size_t position() const { return static_cast<size_t>(at_ - begin_); }  // after what was scanned
   std::string wanted_and_got(std::string_view at_end) const;             // `at_end`: the name of the end
@@ -77,7 +79,11 @@ class JsonReader {
   const char* end_;
   int depth_ = 0;
   const char* wanted_ = nullptr;  // what was expected where scanning failed
+  std::string why_;               // of refuse()
 };
+
+// Refuses a key that is not UTF-8, which would be no field and go unnoticed.
+bool check_key(const JsonSpan& key, JsonReader& reader);
 
 // A line without its line end.
 std::string_view without_line_end(std::string_view line);

@@ -77,6 +77,20 @@ TEST(Jsonl, DtypesAreThoseThatHoldEveryValue) {
               ElementsAre("x: str", "'1'", "'one'", "'[1, 2]'", "'true'"));
 }
 
+TEST(Jsonl, WholeNumbersBesideFractionsAreNeverRoundedUnasked) {
+  const std::string error =
+      "column 'x': expected numbers that float64 holds, got 9007199254740993, which float64 would round; "
+      "dtypes={\"x\": \"str\"} keeps all digits, and dtypes={\"x\": \"float64\"} rounds: x, line 1 at byte 0";
+  const std::string scalars = "{\"x\":9007199254740993}\n{\"x\":0.5}\n{\"x\":1152921504606847000}";
+  EXPECT_THAT(read(scalars), ElementsAre("x: float64 ()", error, "0.5", "1.152921504606847e+18"));
+  EXPECT_THAT(read(scalars, R"({"dtypes":{"x":"float64"}})")[1], "9.007199254740992e+15");
+  EXPECT_THAT(read(scalars, R"({"dtypes":{"x":"str"}})")[1], "'9007199254740993'");
+  for (const std::string list : {"[0.5, 9007199254740993]", "[9007199254740993 ,0.5]"})
+    EXPECT_THAT(read("{\"x\":" + list + "}"), ElementsAre("x: float64 (2)", error));
+  EXPECT_THAT(read("{\"x\":[[0.5], [9007199254740993]]}\n{\"x\":[]}"),
+              ElementsAre("x: float64 (?, 1)", error, "(0, 1)[]"));
+}
+
 TEST(Jsonl, ListsOfNumbersAreArrays) {
   EXPECT_THAT(read("{\"x\":[1,2]}\n{\"x\":[3, 4]}"), ElementsAre("x: int64 (2)", "(2)[1 2]", "(2)[3 4]"));
   EXPECT_THAT(read("{\"x\":[1,2.5]}\n{\"x\":[ ]}\n{\"x\":[3]}"),
@@ -139,7 +153,8 @@ TEST(Jsonl, MissingListsOfTextsHaveADefaultOrAreAnError) {
   EXPECT_THAT(
       read(text)[2],
       HasSubstr("column 'x/values' is null in this line; expected a list of strings; set a value with "
-                "defaults= or nulls=: x, line 2 at byte "));
+                "defaults=; nulls=\"zero\" reads it as zeros or as empty; nulls=\"mask\" also tells where: "
+                "x, line 2 at byte "));
   EXPECT_THAT(
       read(text, R"({"columns":["x/lengths"]})")[3],
       HasSubstr("column 'x/lengths' is missing in this line; expected a list of strings; set a value"));
@@ -204,12 +219,12 @@ TEST(Jsonl, WhatIsMissingHasADefaultOrIsAnError) {
   const std::string text = "{\"a\":1,\"b\":\"x\",\"c\":[1,2]}\n\n{\"a\":null}\n";
   EXPECT_THAT(
       read(text)[2],
-      HasSubstr(
-          "column 'a' is null in this line; expected int64 (); set a value with defaults= or nulls=: x, line "
-          "3 at byte "));
+      HasSubstr("column 'a' is null in this line; expected int64 (); set a value with defaults=; "
+                "nulls=\"zero\" reads it as zeros or as empty; nulls=\"mask\" also tells where: x, line "
+                "3 at byte "));
   EXPECT_THAT(
       read(text, R"({"columns":["b"]})")[2],
-      HasSubstr("column 'b' is missing in this line; expected str; set a value with defaults= or nulls="));
+      HasSubstr("column 'b' is missing in this line; expected str; set a value with defaults=; nulls="));
   EXPECT_THAT(read(text, R"({"defaults":{"a":-1,"b":"none","c":[0,7]}})"),
               ElementsAre("a: int64 (), b: str, c: int64 (2)", "1 'x' (2)[1 2]", "-1 'none' (2)[0 7]"));
   EXPECT_THAT(read("{\"a\":1}", R"({"defaults":{"a":"x"}})"),
@@ -322,6 +337,17 @@ TEST(Jsonl, WhatIsNoObjectIsAnErrorOfItsLine) {
       ElementsAre("jsonl: 'x': expected at least one line with a JSON object, to find the fields, got "
                   "none; name them with dtypes="));
   EXPECT_THAT(read("", R"({"dtypes":{"a":"f32"}})"), ElementsAre("a: float32 ()"));
+}
+
+TEST(Jsonl, KeysAreUtf8) {
+  const std::string error =
+      "a key: expected UTF-8, got byte 0xe9 at position 1 of 'r\\xe9'; convert the file, as with iconv -f "
+      "latin1 -t utf-8";
+  EXPECT_THAT(read("{\"r\xe9\":1}\n"), ElementsAre(HasSubstr(error + " (line 1)")));
+  EXPECT_THAT(read("{\"a\":1,\"r\xe9\":1}\n{\"a\":2}"),
+              ElementsAre("a: int64 ()", HasSubstr(error + ": x, line 1"), "2"));
+  EXPECT_THAT(read("{\"a\":1,\"b\":{\"r\xe9\":1}}\n{\"a\":2}", R"({"columns":["a"]})"),
+              ElementsAre("a: int64 ()", "1", "2"));  // it is not looked at
 }
 
 TEST(Jsonl, DepthHasABound) {

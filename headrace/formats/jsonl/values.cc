@@ -7,6 +7,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/csv/values.h"
+#include "headrace/formats/strings/utf8_strings.h"
 
 namespace headrace {
 namespace {
@@ -43,10 +44,16 @@ bool write_number(std::string_view text, DType dtype, std::byte* out) {
   return dtype != DType::i64 && parse_number(text, dtype, out);
 }
 
+// Whether the number, which was parsed into `value`, became another one.
+bool is_rounded(std::string_view text, const std::byte* value, DType dtype, Rounding rounding) {
+  return dtype == DType::f64 && rounding == Rounding::refused && !is_held(text, value);
+}
+
 struct NewNumbers {
   std::byte* at;
   size_t left;  // room, in numbers
   DType dtype;
+  Rounding rounding;
 
   static const char* add(void* context, std::string_view text) {
     NewNumbers& self = *static_cast<NewNumbers*>(context);
@@ -57,15 +64,17 @@ struct NewNumbers {
       if (!write_number(leaf, self.dtype, self.at)) return nullptr;
       end = leaf.data() + leaf.size();
     }
+    if (is_rounded({text.data(), end}, self.at, self.dtype, self.rounding)) return nullptr;
     self.at += size_of(self.dtype), --self.left;
     return end;
   }
 };
 
 // `sizes`: the expected sizes, some of which may be kAny; then the actual ones.
-Status write_list(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
+Status write_list(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out,
+                  Shape& sizes) {
   JsonShape shape;
-  NewNumbers numbers{out, value.count, spec.dtype};
+  NewNumbers numbers{out, value.count, spec.dtype, rounding};
   constexpr auto kNumbers =
       static_cast<uint8_t>(~(bit_of(JsonType::boolean) | bit_of(JsonType::integer) | bit_of(JsonType::real)));
   const bool has_shape = (value.leaves & kNumbers) == 0 &&
@@ -91,7 +100,7 @@ Status put_text(const JsonSpan& value, DType dtype, bool is_utf8, char*& at) {
         "expected str, got half of a surrogate pair, which is not a character; dtype bytes accepts it");
   const std::string_view text(begin, static_cast<size_t>(at - begin));
   if (dtype == DType::str && !is_utf8 && utf8_prefix(text) < text.size())
-    return corrupt("expected UTF-8, got something else; dtype bytes accepts it");
+    return corrupt(expected_utf8(text) + "; dtype bytes accepts it");
   return {};
 }
 
@@ -106,7 +115,7 @@ Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace&
     return {};
   }
   if (spec.dtype == DType::str && !place.is_utf8 && utf8_prefix(value.text) < value.text.size())
-    return corrupt("expected UTF-8, got something else; dtype bytes accepts it");
+    return corrupt(expected_utf8(value.text) + "; dtype bytes accepts it");
   const auto offset =
       static_cast<size_t>(value.text.data() - reinterpret_cast<const char*>(place.line->data()));
   set_text(out, place.line, offset, spec.dtype, value.text.size());
@@ -114,12 +123,15 @@ Status make_text(const JsonSpan& value, const TensorSpec& spec, const JsonPlace&
 }
 
 // Numbers of the expected shape, in which some sizes may be kAny.
-Status write_shaped(const JsonSpan& value, const TensorSpec& spec, std::byte* out, Shape& sizes) {
-  if (spec.shape.rank() > 0 && value.type == JsonType::list) return write_list(value, spec, out, sizes);
+Status write_shaped(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out,
+                    Shape& sizes) {
+  if (spec.shape.rank() > 0 && value.type == JsonType::list)
+    return write_list(value, spec, rounding, out, sizes);
   const bool is_number = value.type == JsonType::integer || value.type == JsonType::real ||
                          value.type == JsonType::boolean ||
                          (value.type == JsonType::text && !value.has_escapes);
-  if (spec.shape.rank() > 0 || !is_number || !write_number(value.text, spec.dtype, out))
+  if (spec.shape.rank() > 0 || !is_number || !write_number(value.text, spec.dtype, out) ||
+      is_rounded(value.text, out, spec.dtype, rounding))
     return unlike(spec, shown(value));
   return {};
 }
@@ -145,11 +157,12 @@ size_t made_bytes(const JsonSpan& value, const TensorSpec& spec) {
   return value.type == JsonType::list ? value.count * size_of(spec.dtype) : size_of(spec.dtype);
 }
 
-Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out) {
+Status make_value(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, const JsonPlace& place,
+                  Tensor& out) {
   if (is_text(spec.dtype)) return make_text(value, spec, place, out);
   std::byte* const numbers = place.made.take(made_bytes(value, spec));
   Shape sizes = spec.shape;
-  HEADRACE_TRY(write_shaped(value, spec, numbers, sizes));
+  HEADRACE_TRY(write_shaped(value, spec, rounding, numbers, sizes));
   out = Tensor{place.made.buffer(), place.made.offset_of(numbers), spec.dtype, sizes, nullptr};
   return {};
 }
@@ -181,11 +194,24 @@ Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out) 
   return {};
 }
 
-Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out) {
+Status write_numbers(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out) {
   if (value.type == JsonType::list && made_bytes(value, spec) != spec.size_bytes())
     return unlike(spec, shown(value));
   Shape sizes = spec.shape;
-  return write_shaped(value, spec, out, sizes);
+  return write_shaped(value, spec, rounding, out, sizes);
+}
+
+std::string_view rounded_number(const JsonSpan& value) {
+  if (value.type != JsonType::list) return float64_holds(value.text) ? std::string_view() : value.text;
+  std::string_view out;
+  JsonShape shape;
+  const auto look = [](void* found, std::string_view text) -> const char* {
+    const std::string_view leaf = first_leaf(text);
+    if (!float64_holds(leaf)) *static_cast<std::string_view*>(found) = leaf;
+    return leaf.data() + leaf.size();
+  };
+  walk_json_list(value.text, shape, look, &out);
+  return out;
 }
 
 }  // namespace headrace

@@ -17,13 +17,18 @@ struct JsonPlace {
   bool is_utf8 = false;   // the line is known to be UTF-8; otherwise it is checked
   MadeBytes& made;        // memory for what cannot share the line's
 };
+// Whether float64 may change whole numbers that it cannot hold.
+enum class Rounding : uint8_t { refused, taken };
 // An error states what was expected and what was found.
-Status make_value(const JsonSpan& value, const TensorSpec& spec, const JsonPlace& place, Tensor& out);
+Status make_value(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, const JsonPlace& place,
+                  Tensor& out);
 // For a list of strings: the concatenated strings, which need at most as many bytes as the JSON; and the
 // number of bytes of each, as i64.
 Status make_texts(const JsonSpan& value, DType dtype, const JsonPlace& place, Tensor& out);
 Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out);
 // Writes numbers of a fixed shape to `out`.
-Status write_numbers(const JsonSpan& value, const TensorSpec& spec, std::byte* out);
+Status write_numbers(const JsonSpan& value, const TensorSpec& spec, Rounding rounding, std::byte* out);
+// A number in the value that float64 cannot hold; "" if there is none.
+std::string_view rounded_number(const JsonSpan& value);
 
 }  // namespace headrace

@@ -76,8 +76,9 @@ Result<SourcePtr> finish_rows(const OpenRequest& request, const Litdata& all, st
   HEADRACE_ASSIGN(arrow::Table table, arrow::make_table(all.files, std::move(indexes), {}, NullRules()));
   for (size_t i = 0; i < all.files.size(); ++i)
     if (const uint64_t rows = table.first[i + 1] - table.first[i]; rows != all.index.chunks[i].second)
-      return corrupt("'" + all.files[i].path + "': expected " + std::to_string(all.index.chunks[i].second) +
-                     " samples as the index states, got " + std::to_string(rows));
+      return corrupt(in_quotes(all.files[i].path) + ": expected " +
+                     std::to_string(all.index.chunks[i].second) + " samples as the index states, got " +
+                     std::to_string(rows));
   return arrow::table_source("litdata", request, std::move(table));
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "headrace/codecs/fields.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/damaged.h"
 #include "headrace/formats/lmdb/put_mapped.h"
 #include "headrace/formats/records/record_files.h"
@@ -228,7 +229,7 @@ class LmdbSource final : public Source {
 
 Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   auto unpacked = unpack_lmdb(index.extra, index.records.size());
-  if (!unpacked) return corrupt("'" + file.path + "': expected the index of an LMDB file");
+  if (!unpacked) return corrupt(in_quotes(file.path) + ": expected the index of an LMDB file");
   if (out.datum == DatumKind{}) out.datum = unpacked->datum;
   if (out.tensors.empty()) out.tensors = unpacked->tensors;
   out.first_record.push_back(out.first_record.back() + unpacked->size);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "headrace/core/text/text.h"
 #include "headrace/io/file_system.h"
 #include "headrace/io/new_file.h"
 #include "headrace/io/system.h"
@@ -49,7 +50,8 @@ Status NewDatabase::check(int failed) const {
   // For a partial write LMDB reports EIO without the reason; the next write gives it.
   if (failed == EIO) HEADRACE_TRY(append_lasting(file_, std::vector<std::byte>(kProbe)));
   const int of_system = failed > 0 ? failed : 0;  // LMDB's own are negative
-  return Status(Code::io, "cannot write '" + path_ + "': " + mdb_strerror(failed)).refused(of_system, path_);
+  return Status(Code::io, "cannot write " + in_quotes(path_) + ": " + mdb_strerror(failed))
+      .refused(of_system, path_);
 }
 
 Status NewDatabase::open(Layout layout) {
@@ -78,7 +80,7 @@ Status NewDatabase::begin(uint64_t pages) {
 }
 
 Status NewDatabase::commit() {
-  if (!transaction_) return {Code::io, "cannot write '" + path_ + "' after an error"};
+  if (!transaction_) return {Code::io, "cannot write " + in_quotes(path_) + " after an error"};
   mdb_cursor_close(cursor_);
   return check(mdb_txn_commit(std::exchange(transaction_, nullptr)));
 }

@@ -68,30 +68,49 @@ OptionInfo align_labels_option() {
 
 Status FilesAgree::add(FileFields file) {
   if (kinds_.empty()) {
-    schema_ = std::move(file.schema), first_path_ = file.path, about_ = file.about;
+    schema_ = file.schema, first_path_ = file.path, about_ = file.about;
     for (const std::string& type : file.types) types_.push_back({type, file.path});
     lists_ = class_lists(about_, schema_);
-    kinds_.push_back({std::move(file.types), std::move(file.about), lists_});
+    kinds_.push_back({std::move(file.schema), std::move(file.types), std::move(file.about), lists_});
     kind_of_file_.push_back(0);
     return {};
   }
-  const std::string differs = difference_from_first(schema_, file.schema, noun_, first_path_);
-  if (!differs.empty()) return invalid(differs);
   const auto is_alike = [&](const Kind& kind) {
-    return kind.types == file.types && kind.about == file.about;
+    return kind.schema == file.schema && kind.types == file.types && kind.about == file.about;
   };
   // Files mostly are like the one before.
   size_t kind = kind_of_file_.back();
   if (!is_alike(kinds_[kind]))
     kind = static_cast<size_t>(std::ranges::find_if(kinds_, is_alike) - kinds_.begin());
   if (kind == kinds_.size()) {
+    HEADRACE_TRY(agree_on_dtypes(file));
     std::vector<ClassList> lists = class_lists(file.about, schema_);
     HEADRACE_TRY(agree_on_types(file));
     HEADRACE_TRY(agree_on_classes(file, lists));
     keep_common(file.about);
-    kinds_.push_back({std::move(file.types), std::move(file.about), std::move(lists)});
+    kinds_.push_back(
+        {std::move(file.schema), std::move(file.types), std::move(file.about), std::move(lists)});
   }
   kind_of_file_.push_back(static_cast<uint32_t>(kind));
+  return {};
+}
+
+Status FilesAgree::agree_on_dtypes(const FileFields& file) {
+  Schema mine = schema_, got = file.schema;
+  for (size_t i = 0; i < std::min(mine.size(), got.size()); ++i) {
+    TensorSpec &a = mine.specs[i], &b = got.specs[i];
+    if (mine.names[i] != got.names[i]) break;
+    if (file.types[i] == kNullType) {
+      b = a;
+    } else if (types_[i].type == kNullType) {
+      a = b;
+    } else if (const auto common = a.shape == b.shape ? common_dtype(a.dtype, b.dtype) : std::nullopt) {
+      a.dtype = b.dtype = *common;
+    }
+  }
+  const std::string differs = difference_from_first(mine, got, noun_, first_path_);
+  if (!differs.empty()) return invalid(differs);
+  schema_ = std::move(mine);
   return {};
 }
 
@@ -169,12 +188,13 @@ void FilesAgree::drop_lists_of_some() {
   about_ = std::move(about);
 }
 
-Result<Agreed> FilesAgree::finish() {
+Result<Agreed> FilesAgree::finish(const NullRules& nulls) {
   Agreed out;
   if (kinds_.size() > 1) {
     drop_lists_of_some();
+    HEADRACE_ASSIGN(const std::vector<Nulls> read, nulls.of_fields(schema_));
     for (Kind& kind : kinds_) {
-      HEADRACE_ASSIGN(kind.changes, changes_of(kind));
+      HEADRACE_ASSIGN(kind.changes, changes_of(kind, read));
       out.has_changes = out.has_changes || kind.changes;
     }
   }
@@ -211,11 +231,17 @@ Result<FieldChange> FilesAgree::renumbering(const ClassList& own) const {
   return renumbered(std::move(numbers));
 }
 
-Result<FieldChangesPtr> FilesAgree::changes_of(const Kind& kind) const {
-  FieldChanges out{schema_.names, std::vector<FieldChange>(schema_.size())};
-  for (size_t i = 0; i < types_.size(); ++i)
+Result<FieldChangesPtr> FilesAgree::changes_of(const Kind& kind, const std::vector<Nulls>& nulls) const {
+  FieldChanges out{schema_.names, std::vector<FieldChange>(schema_.size()),
+                   std::vector<FieldCast>(schema_.size())};
+  for (size_t i = 0; i < types_.size(); ++i) {
+    if (kind.types[i] == kNullType && types_[i].type != kNullType)
+      out.casts[i] = of_nulls(schema_.specs[i], nulls[i]);
+    else if (kind.schema.specs[i].dtype != schema_.specs[i].dtype)
+      out.casts[i] = in_dtype(schema_.specs[i].dtype);
     if (const int64_t factor = factor_between(kind.types[i], types_[i].type); factor != 1)
       out.changes[i] = in_unit(factor, kind.types[i], types_[i].type);
+  }
   for (const ClassList& own : kind.lists) {
     HEADRACE_ASSIGN(FieldChange change, renumbering(own));
     if (change) out.changes[static_cast<size_t>(own.field)] = std::move(change);

@@ -1,9 +1,9 @@
 // Files that are read as one data set: whether their fields mean the same, and what holds for all of them.
 // Every format of columns asks this, so that the first file never decides for the others.
 //
-// Names, dtypes and shapes must be the same. Units are brought to the finest one, which loses nothing; class
-// numbers to one list of classes, where the lists continue each other or `align_labels` is set. Anything else
-// is an error that names both files.
+// Names and shapes must be the same. Numbers are brought to the wider dtype and the finest unit, which loses
+// nothing; class numbers to one list of classes, where the lists continue each other or `align_labels` is
+// set. Anything else is an error that names both files.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,6 +12,7 @@
 #include "headrace/core/sample.h"
 #include "headrace/formats/meaning/class_lists.h"
 #include "headrace/formats/meaning/field_change.h"
+#include "headrace/formats/nulls.h"
 #include "headrace/formats/options.h"
 
 namespace headrace {
@@ -19,8 +20,9 @@ namespace headrace {
 struct FileFields {
   std::string path;
   Schema schema;
-  std::vector<std::string> types;  // logical type or unit of each field; "": a plain number
-  Value about;                     // the file's own metadata: an object, or null
+  // Logical type or unit of each field; "": a plain number; kNullType: nothing but nulls, of any dtype.
+  std::vector<std::string> types;
+  Value about;  // the file's own metadata: an object, or null
 };
 
 // The fields of files whose columns have a name, a spec and a type.
@@ -53,14 +55,15 @@ class FilesAgree {
   Status add(FileFields file);
   // A file that is like the one before. REQUIRES: there is one.
   void add_like_last() { kind_of_file_.push_back(kind_of_file_.back()); }
-  // After the last file.
-  Result<Agreed> finish();
+  // After the last file. `nulls`: what nulls are read as.
+  Result<Agreed> finish(const NullRules& nulls = {});
   const Schema& schema() const { return schema_; }
   // How values of a file are changed; null: they stay as they are. REQUIRES: finish().
   FieldChangesPtr changes(size_t file) const { return kinds_[kind_of_file_[file]].changes; }
 
  private:
   struct Kind {  // files that are alike
+    Schema schema;
     std::vector<std::string> types;
     Value about;
     std::vector<ClassList> lists;
@@ -70,12 +73,13 @@ class FilesAgree {
     std::string type, path;  // that all files can have; of the file that determines it
   };
 
+  Status agree_on_dtypes(const FileFields& file);
   Status agree_on_types(const FileFields& file);
   Status agree_on_classes(const FileFields& file, const std::vector<ClassList>& lists);
   void keep_common(const Value& about);
   void note(std::string text);
   void drop_lists_of_some();
-  Result<FieldChangesPtr> changes_of(const Kind& kind) const;
+  Result<FieldChangesPtr> changes_of(const Kind& kind, const std::vector<Nulls>& nulls) const;
   Result<FieldChange> renumbering(const ClassList& own) const;
 
   std::string noun_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "headrace/formats/columns.h"
 
@@ -79,7 +80,8 @@ std::string type_of_decimals(const Parsed& a, const Parsed& b) {
 }  // namespace
 
 std::optional<std::string> common_type(std::string_view a, std::string_view b) {
-  if (a == b) return std::string(a);
+  if (a == b || b == kNullType) return std::string(a);
+  if (a == kNullType) return std::string(b);
   const auto first = parse_type(a), second = parse_type(b);
   // Decimals are read as floats, so that a plain number next to them is a float.
   if ((first && first->family == Family::decimal && b.empty()) ||
@@ -98,6 +100,27 @@ std::optional<std::string> common_type(std::string_view a, std::string_view b) {
   // With a time zone a timestamp counts from 1970 in UTC, whatever the zone; without, on some local clock.
   if (first->zone.empty() != second->zone.empty()) return std::nullopt;
   return timestamp_type(name, first->zone == second->zone ? first->zone : "UTC");
+}
+
+std::optional<DType> common_dtype(DType a, DType b) {
+  if (a == b) return a;
+  const auto is_signed = [](DType dtype) {
+    return dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
+  };
+  const auto is_unsigned = [](DType dtype) {
+    return dtype == DType::u8 || dtype == DType::u16 || dtype == DType::u32 || dtype == DType::u64;
+  };
+  if (is_float(a) && is_float(b)) {
+    const bool are_halves = size_of(a) == 2 && size_of(b) == 2;  // float16 and bfloat16
+    return are_halves ? DType::f32 : size_of(a) > size_of(b) ? a : b;
+  }
+  if ((is_signed(a) && is_signed(b)) || (is_unsigned(a) && is_unsigned(b)))
+    return size_of(a) > size_of(b) ? a : b;
+  if (is_unsigned(a)) std::swap(a, b);
+  if (!is_signed(a) || !is_unsigned(b)) return std::nullopt;
+  for (const DType wide : {DType::i16, DType::i32, DType::i64})
+    if (size_of(wide) > size_of(b) && size_of(wide) >= size_of(a)) return wide;
+  return std::nullopt;
 }
 
 int64_t factor_between(std::string_view from, std::string_view to) {

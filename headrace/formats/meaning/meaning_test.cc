@@ -44,6 +44,27 @@ TEST(LogicalType, OtherTypesHaveNothingInCommon) {
     for (const std::string& b : types) EXPECT_EQ(shared(a, b), a == b ? a : "none") << a << " " << b;
 }
 
+TEST(LogicalType, OfTwoDtypesOfAKindTheWiderHoldsBoth) {
+  const auto wider = [](DType a, DType b) {
+    EXPECT_EQ(common_dtype(a, b), common_dtype(b, a));
+    const auto one = common_dtype(a, b);
+    return one ? std::string(dtype_name(*one)) : "none";
+  };
+  EXPECT_EQ(wider(DType::i32, DType::i64), "int64");
+  EXPECT_EQ(wider(DType::u8, DType::u32), "uint32");
+  EXPECT_EQ(wider(DType::u8, DType::i8), "int16");
+  EXPECT_EQ(wider(DType::u8, DType::i32), "int32");
+  EXPECT_EQ(wider(DType::u32, DType::i32), "int64");
+  EXPECT_EQ(wider(DType::u64, DType::i64), "none");
+  EXPECT_EQ(wider(DType::f32, DType::f64), "float64");
+  EXPECT_EQ(wider(DType::f16, DType::bf16), "float32");
+  EXPECT_EQ(wider(DType::bf16, DType::f32), "float32");
+  EXPECT_EQ(wider(DType::i8, DType::f64), "none");
+  EXPECT_EQ(wider(DType::boolean, DType::u8), "none");
+  EXPECT_EQ(wider(DType::str, DType::bytes), "none");
+  EXPECT_EQ(wider(DType::str, DType::str), "str");
+}
+
 TEST(LogicalType, FactorsAreThoseOfTheUnits) {
   EXPECT_EQ(factor_between("timestamp[s]", "timestamp[ns]"), 1'000'000'000);
   EXPECT_EQ(factor_between("timestamp[us, tz=Asia/Tokyo]", "timestamp[us, tz=UTC]"), 1);

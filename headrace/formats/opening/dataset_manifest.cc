@@ -14,6 +14,7 @@
 #include "headrace/formats/opening/shards.h"
 #include "headrace/formats/wrapped_source.h"
 #include "headrace/formats/writer.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -90,6 +91,8 @@ class ManifestFiles {
     const auto why = ignored_.find(path);
     return why == ignored_.end() ? "" : in_quotes(path) + " is ignored: " + why->second;
   }
+  // Why one of them could not be read, so that nobody can say what it says.
+  const Status& unread() const { return unread_; }
   // Those that list any of the files.
   std::vector<ManifestFile*> all() {
     std::vector<ManifestFile*> out;
@@ -103,6 +106,10 @@ class ManifestFiles {
   std::optional<ManifestFile> load(const std::string& path) {
     auto manifest = read_manifest(store_, path, left_);
     if (manifest.status().code() == Code::not_found) return std::nullopt;
+    if (is_of_the_system(manifest.status())) {
+      if (unread_.ok()) unread_ = manifest.status();
+      return std::nullopt;
+    }
     const auto is_odd = [](const ShardEntry& shard) { return !is_plain_name(shard.name); };
     if (!manifest.ok())
       ignored_[path] = manifest.status().text();
@@ -120,6 +127,7 @@ class ManifestFiles {
   Store& store_;
   const FormatInfo& format_;
   uint64_t left_ = kMostOfManifests;
+  Status unread_;
   std::map<std::string, std::optional<ManifestFile>> by_path_;  // nullopt: none
   std::map<std::string, std::string> ignored_;                  // why, by path
 };
@@ -340,6 +348,7 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
   const std::string place = without_slashes(looked.path);
   const bool all_known = looked.files.empty() ? find_of_folder(manifest_files, place)
                                               : find_of_files(manifest_files, looked.files, place);
+  unread_ = manifest_files.unread();
   const std::vector<ManifestFile*> all = manifest_files.all();
   std::vector<std::string> paths;
   for (const SourceFile& file : looked.files) paths.push_back(file.path);

@@ -20,6 +20,9 @@ class DatasetManifest {
   DatasetManifest(Store& store, const FormatInfo& format, const Probe& looked,
                   const std::vector<std::string>& given, bool is_chosen = false);
 
+  // Not ok if a manifest is there, or may be, and cannot be read: the data may mean something else with it.
+  const Status& unread() const { return unread_; }
+
   // The given options, completed from read_with.
   Value options(const Value& given) const;
 
@@ -44,6 +47,7 @@ class DatasetManifest {
   std::string missing_, numbered_;  // according to a manifest; to numbers in names
   std::string empty_, odd_;         // odd: sizes differ from when they were written
   std::string several_;             // sets in a folder
+  Status unread_;
   std::vector<std::string> notes_;  // why something is ignored
   std::string counted_by_;          // "'out/headrace.json'"; "": the number of samples is not recorded
   uint64_t samples_ = 0, num_files_ = 0;

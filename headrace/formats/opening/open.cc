@@ -1,6 +1,7 @@
 #include "headrace/formats/opening/open.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "headrace/core/text/closest.h"
@@ -11,6 +12,9 @@
 #include "headrace/formats/opening/shard_list.h"
 #include "headrace/formats/opening/wanted.h"
 #include "headrace/formats/strings/utf8_strings.h"
+#include "headrace/formats/wrapped_source.h"
+#include "headrace/io/look_up.h"
+#include "headrace/io/retrying_store.h"
 
 namespace headrace {
 namespace {
@@ -32,14 +36,25 @@ Status check_options(const FormatInfo& info, const Value& options) {
   return {};
 }
 
-// Options that are files and were not given, such as the labels beside MNIST's images.
-void take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
-  if (!info.files_beside || request.path().files.size() != 1) return;
+// Options that are files and were not given, such as the labels beside MNIST's images. Returns notes on those
+// that are not there.
+Result<std::vector<std::string>> take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
+  std::vector<std::string> notes;
+  if (!info.files_beside || request.path().files.size() != 1) return notes;
+  std::map<std::string, std::string> missing;
   for (auto& [option, path] : info.files_beside(request.path().path)) {
     if (request.options.find(option)) continue;
-    if (const auto found = store.info(path); found.ok() && !found->is_directory)
+    HEADRACE_ASSIGN(const bool is_there, has_file(store, path));
+    if (is_there)
       request.options.set(option, std::move(path));
+    else
+      missing.try_emplace(option, std::move(path));
   }
+  for (const auto& [option, path] : missing)
+    if (!request.options.find(option))
+      notes.push_back("expected the " + option + " in " + in_quotes(path) + ", which is not there; set " +
+                      option + "= to their file, or to False to silence this note");
+  return notes;
 }
 
 Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& store,
@@ -59,9 +74,10 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
     }
   }
   if (info.folders)
-    for (std::string& folder : info.folders(path, request))
-      if (const auto found = store.info(folder); found.ok() && found->is_directory)
-        request.folders.push_back(std::move(folder));
+    for (std::string& folder : info.folders(path, request)) {
+      HEADRACE_ASSIGN(const bool is_there, has_folder(store, folder));
+      if (is_there) request.folders.push_back(std::move(folder));
+    }
   HEADRACE_TRY(take_list(info, store, request));
   HEADRACE_ASSIGN(SourceOpening opening, info.open(request));
   if (opening.other) {
@@ -76,7 +92,15 @@ Result<SourcePtr> open_as(const FormatInfo& info, OpenRequest request, Store& st
   }
   if (!opening.records) return drive(*opening.steps, opening.files, store);
   HEADRACE_ASSIGN(RecordIndexes indexes, record_indexes(*opening.records, store, indexing));
-  if (indexes.refused.empty()) return opening.records->finish(std::move(indexes.of_files));
+  if (indexes.refused.empty()) {
+    auto source = opening.records->finish(std::move(indexes.of_files));
+    if (source.ok() || !indexes.recalled) return source;
+    // A stored index that does not fit its file is as good as none.
+    IndexingOptions anew = indexing;
+    anew.anew = true;
+    HEADRACE_ASSIGN(indexes, record_indexes(*opening.records, store, anew));
+    if (indexes.refused.empty()) return opening.records->finish(std::move(indexes.of_files));
+  }
   if (indexing.wants_all) return refusal(*opening.records, indexes.refused[0]);
   return open_the_others(info, std::move(request), *opening.records, std::move(indexes));
 }
@@ -92,7 +116,8 @@ Result<SourcePtr> open_as_written(const FormatInfo& info, OpenRequest request, S
     as_written.options = std::move(options);
     auto source = open_as(info, std::move(as_written), store, indexing);
     if (source.ok()) return manifests.with_findings(*std::move(source), given);
-    if (source.status().code() == Code::cancelled) return source;
+    // What the system cannot do now says nothing about the manifest.
+    if (source.status().code() == Code::cancelled || is_of_the_system(source.status())) return source;
     note = "the options of the manifest (read_with) are ignored: " + std::string(source.status().text());
   }
   HEADRACE_ASSIGN(SourcePtr source, open_as(info, std::move(request), store, indexing));
@@ -143,15 +168,23 @@ Result<SourcePtr> open_looked_at(Store& store, const Wanted& wanted, const Forma
   } else {
     HEADRACE_ASSIGN(info, recognise(store, looked));
   }
-  look_beside(*info, store, looked);
+  if (Status status = look_beside(*info, store, looked); !status.ok())
+    return named(std::move(status), *info, wanted.given);
   const std::string hint = request.recognised ? "" : instead(*info, looked);
   const DatasetManifest manifests(store, *info, looked, wanted.given.paths, !wanted.split.is_null());
+  if (!manifests.unread().ok()) return named(manifests.unread(), *info, wanted.given);
   if (Status status = manifests.classes_agree(); !status.ok())
     return named(std::move(status), *info, wanted.given);
   request.probes.push_back(std::move(looked));
-  if (!wanted.is_described) take_files_beside(*info, store, request);
+  std::vector<std::string> notes;
+  if (!wanted.is_described) {
+    auto beside = take_files_beside(*info, store, request);
+    if (!beside.ok()) return named(beside.status(), *info, wanted.given);
+    notes = *std::move(beside);
+  }
   auto source = open_as_written(*info, std::move(request), store, indexing, manifests);
   if (!source.ok()) return named(source.status(), *info, wanted.given).after(hint);
+  for (std::string& note : notes) source = with_note(*std::move(source), std::move(note));
   return wanted.is_inner ? *std::move(source)
                          : with_checked_strings(*std::move(source), *info, wanted.options);
 }
@@ -165,13 +198,13 @@ std::string no_format(std::string_view wrong) {
 
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
-  return open_wanted(store, {{{path}, false}, format, options}, indexing);
+  return open_wanted(*with_usual_retries(store), {{{path}, false}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
   if (paths.empty()) return invalid("read: expected at least one path, got an empty list");
-  return open_wanted(store, {{paths, true}, format, options}, indexing);
+  return open_wanted(*with_usual_retries(store), {{paths, true}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_described(Store& store, const Value& description, const IndexingOptions& indexing) {
@@ -192,10 +225,10 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
       paths.push_back(*one.text());
     }
     if (paths.empty()) return invalid("plan: 'path' must be a list of at least one path");
-    return open_wanted(store, {{paths, true}, format, options, false, true}, indexing);
+    return open_wanted(*with_usual_retries(store), {{paths, true}, format, options, false, true}, indexing);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
-  return open_wanted(store, {{{path}, false}, format, options, false, true}, indexing);
+  return open_wanted(*with_usual_retries(store), {{{path}, false}, format, options, false, true}, indexing);
 }
 
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

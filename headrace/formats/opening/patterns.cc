@@ -4,13 +4,16 @@
 #include <charconv>
 #include <optional>
 
+#include "headrace/core/text/text.h"
+#include "headrace/io/look_up.h"
+
 namespace headrace {
 namespace {
 
 constexpr size_t kShownNames = 3;  // in a message
 
 Status too_many(std::string_view pattern) {
-  return {Code::exhausted, "'" + std::string(pattern) + "': expected a pattern of at most " +
+  return {Code::exhausted, in_quotes(pattern) + ": expected a pattern of at most " +
                                std::to_string(kMostExpanded) + " files, got more"};
 }
 
@@ -121,12 +124,20 @@ bool matches_parts(std::string_view path, std::string_view pattern) {
   return is_last || matches_parts(path.substr(end + 1), pattern.substr(slash + 1));
 }
 
+// What it means that a folder cannot be listed: nothing, if only a part of the pattern implies it and it is
+// not there.
+Status not_listed(Store& store, const std::string& folder, const Status& why, bool is_listed) {
+  if (is_absent(why) && !is_listed) return {};
+  if (store.leaves_out(folder, why)) return {};
+  return is_listed || is_absent(why) ? cannot_examine(why, folder) : why;
+}
+
 // The files below `folder` that match `rest`, which begins with "**".
-Status descend_all(Store& store, const std::string& folder, std::string_view rest,
+Status descend_all(Store& store, const std::string& folder, std::string_view rest, bool is_listed,
                    std::vector<std::string>& out) {
-  const auto listing = store.list(without_slash(folder));
-  if (listing.status().code() == Code::not_found) return {};
-  HEADRACE_TRY(listing.status());
+  const std::string path = without_slash(folder);
+  const auto listing = store.list(path);
+  if (!listing.ok()) return not_listed(store, path, listing.status(), is_listed);
   for (size_t i = 0; i < listing->files.size(); ++i) {
     if (!matches_parts(listing->files[i], rest)) continue;
     if (out.size() >= kMostExpanded) return too_many(rest);
@@ -137,23 +148,28 @@ Status descend_all(Store& store, const std::string& folder, std::string_view res
 
 // The paths below `folder` ("" is the working directory; else it ends with a slash) that match the rest of a
 // pattern.
-Status descend(Store& store, const std::string& folder, std::string_view rest,
+// `is_listed`: whether another folder lists this one, so that it is not absent.
+Status descend(Store& store, const std::string& folder, std::string_view rest, bool is_listed,
                std::vector<std::string>& out) {
   const size_t slash = rest.find('/');
   const bool is_last = slash == std::string_view::npos;
   const std::string_view part = rest.substr(0, slash);
   const std::string_view below = is_last ? std::string_view() : rest.substr(slash + 1);
-  if (part == "**") return descend_all(store, folder, rest, out);
+  if (part == "**") return descend_all(store, folder, rest, is_listed, out);
   if (!has_wildcard(part)) {
     const std::string path = folder + std::string(part);
-    if (!is_last) return descend(store, path + "/", below, out);
-    if (const auto info = store.info(path); info.ok() && !info->is_directory) out.push_back(path);
+    if (!is_last) return descend(store, path + "/", below, false, out);
+    HEADRACE_ASSIGN(const bool is_there, has_file(store, path));
+    if (is_there) out.push_back(path);
     return {};
   }
-  const auto entries = store.entries(without_slash(folder));
-  if (entries.status().code() == Code::not_found)
-    return {};  // a folder that only another part of the pattern implies
-  HEADRACE_TRY(entries.status());
+  const std::string here = without_slash(folder);
+  auto entries = store.entries_readable(here);
+  // What the pattern does not match need not be readable.
+  if (entries.ok() &&
+      std::ranges::any_of(entries->unread, [&](const auto& one) { return matches(one.path, part); }))
+    entries = store.entries(here);
+  if (!entries.ok()) return not_listed(store, here, entries.status(), is_listed);
   const Names& names = is_last ? entries->files : entries->folders;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!matches(names[i], part)) continue;
@@ -162,15 +178,15 @@ Status descend(Store& store, const std::string& folder, std::string_view rest,
     if (is_last)
       out.push_back(path);
     else
-      HEADRACE_TRY(descend(store, path + "/", below, out));
+      HEADRACE_TRY(descend(store, path + "/", below, true, out));
   }
   // Archives are folders, too. Each has to be opened, so the part needs an ending: "*.zip", not "*".
   if (is_last || part.find('.') == std::string_view::npos) return {};
   for (size_t i = 0; i < entries->files.size(); ++i) {
     const std::string path = folder + std::string(entries->files[i]) + "/";
     if (!matches(entries->files[i], part)) continue;
-    if (const auto info = store.info(path); info.ok() && info->is_directory)
-      HEADRACE_TRY(descend(store, path, below, out));
+    HEADRACE_ASSIGN(const bool is_archive, has_folder(store, path));
+    if (is_archive) HEADRACE_TRY(descend(store, path, below, true, out));
   }
   return {};
 }
@@ -181,15 +197,17 @@ std::string what_is_there(Store& store, std::string_view pattern) {
   const size_t slash = pattern.rfind('/', wildcard);
   const std::string folder =
       slash == std::string_view::npos ? "." : std::string(pattern.substr(0, slash + 1));
-  const auto entries = store.entries(without_slash(folder));
-  if (!entries.ok()) return "; there is no folder '" + folder + "'";
-  std::string out = "; '" + folder + "' has " + std::to_string(entries->files.size()) + " files";
+  const auto entries = store.entries_readable(without_slash(folder));
+  if (!entries.ok())
+    return is_absent(entries.status()) ? "; there is no folder " + in_quotes(folder)
+                                       : "; " + std::string(entries.status().text());
+  std::string out = "; " + in_quotes(folder) + " has " + std::to_string(entries->files.size()) + " files";
   for (size_t i = 0; i < std::min(entries->files.size(), kShownNames); ++i)
-    out += (i == 0 ? ": '" : ", '") + std::string(entries->files[i]) + "'";
+    out += (i == 0 ? ": " : ", ") + in_quotes(entries->files[i]);
   if (entries->files.size() > kShownNames) out += ", …";
   out += " and " + std::to_string(entries->folders.size()) + " folders";
   for (size_t i = 0; i < std::min(entries->folders.size(), kShownNames); ++i)
-    out += (i == 0 ? ": '" : ", '") + std::string(entries->folders[i]) + "'";
+    out += (i == 0 ? ": " : ", ") + in_quotes(entries->folders[i]);
   return out;
 }
 
@@ -245,26 +263,28 @@ Result<std::vector<std::string>> expand_braces(std::string_view pattern) {
 }
 
 Result<std::vector<std::string>> expand(Store& store, const std::string& pattern) {
-  if (!is_pattern(pattern) || store.info(pattern).ok()) return std::vector<std::string>{pattern};
+  if (!is_pattern(pattern)) return std::vector<std::string>{pattern};
+  HEADRACE_ASSIGN(const auto of_this_name, find(store, pattern));
+  if (of_this_name) return std::vector<std::string>{pattern};
   HEADRACE_ASSIGN(const std::vector<std::string> globs, expand_braces(pattern));
   std::vector<std::string> out, missing;
   for (const std::string& glob : globs) {
     const size_t before = out.size();
     const size_t root = glob.find_first_not_of('/');
     if (root == std::string::npos) continue;
-    HEADRACE_TRY(descend(store, glob.substr(0, root), std::string_view(glob).substr(root), out));
+    HEADRACE_TRY(descend(store, glob.substr(0, root), std::string_view(glob).substr(root), false, out));
     // Braces list names one by one, so a missing one is an error; a glob takes whatever exists.
     if (out.size() == before) missing.push_back(glob);
   }
   const auto not_found = [&](const std::string& text) {
-    return Status(Code::not_found, "'" + pattern + "' " + text + what_is_there(store, pattern))
+    return Status(Code::not_found, in_quotes(pattern) + " " + text + what_is_there(store, pattern))
         .refused(ENOENT, pattern);
   };
   if (out.empty()) return not_found("matches no file");
   if (!missing.empty())
     return not_found("expands to " + std::to_string(globs.size()) + " names, but " +
-                     std::to_string(missing.size()) + " of them match no file, the first is '" + missing[0] +
-                     "'");
+                     std::to_string(missing.size()) + " of them match no file, the first is " +
+                     in_quotes(missing[0]));
   std::ranges::sort(out);
   const auto repeated = std::ranges::unique(out);
   out.erase(repeated.begin(), repeated.end());

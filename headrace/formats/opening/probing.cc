@@ -12,6 +12,7 @@
 #include "headrace/formats/opening/shards.h"
 #include "headrace/formats/shard_names.h"
 #include "headrace/formats/writer.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -50,6 +51,12 @@ Status add_files(Store& store, const std::vector<std::string>& names, Probe& out
     out.files.push_back({name, info.size, info.mtime_ns});
   }
   return {};
+}
+
+// Whether a failure says what the data are, and not that they cannot be looked at: then they are of no format
+// only if they are something else.
+bool is_about_the_data(const Status& failure) {
+  return !is_of_the_system(failure) && failure.code() != Code::not_found;
 }
 
 // Several archives, each read as a folder; nothing if one of them is not an archive.
@@ -117,6 +124,16 @@ const FormatInfo* format_of_ending(const std::string& path) {
   return find_format(ending.substr(1));
 }
 
+// What files with this extension often are, which only the user can say.
+std::string meaning_of_text(const Probe& probe) {
+  std::string_view name = probe.files.empty() ? probe.path : probe.files[0].path;
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  return name.ends_with(".txt") && !probe.listing ? "; format=\"text\", or read_text(), reads its lines, and "
+                                                    "format=\"file_list\" the images that it lists"
+                                                  : "";
+}
+
 // If no samples were written, a file may be empty or contain only zeros, so that only its ending tells the
 // format.
 const FormatInfo* known_by_ending(const Probe& probe) {
@@ -132,7 +149,7 @@ Status not_recognised(const Probe& probe) {
   const std::string hint = likely
                                ? "; its extension is that of " + std::string(likely->name) + ": format=\"" +
                                      std::string(likely->name) + "\" reports what is wrong with it"
-                               : "";
+                               : meaning_of_text(probe);
   return invalid("read: expected data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
                  hint + "; set format= to one of " + known_formats());
 }
@@ -167,6 +184,8 @@ Result<Probe> probe(Store& store, const std::string& path) {
   auto listing = store.list(path);
   if (listing.ok())
     out.inside = std::make_shared<const Listing>(*std::move(listing));
+  else if (listing.status().error_number() != 0)
+    return listing.status();
   else
     out.not_inside = listing.status();
   return out;
@@ -224,16 +243,19 @@ Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
   }
   if (looked.files.size() > 1 && looks_like_archive(looked)) {
     auto archives = probe_archives(store, looked);
+    if (!archives.ok() && !is_about_the_data(archives.status())) return archives.status().before("read: ");
     if (!archives.ok() || !*archives) return not_recognised(looked);
     looked = **std::move(archives);
     if (const FormatInfo* known = surest(looked)) return known;
   }
   if (!looked.listing) return not_recognised(looked);
   auto shards = probe_shards(store, looked);
+  if (!shards.ok() && !is_about_the_data(shards.status())) return shards.status().before("read: ");
   if (!shards.ok()) return not_recognised(looked);
   const FormatInfo* known = surest(*shards);
   if (!known && looks_like_archive(*shards)) {
     auto archives = probe_archives(store, *shards);
+    if (!archives.ok() && !is_about_the_data(archives.status())) return archives.status().before("read: ");
     if (!archives.ok() || !*archives) return not_recognised(looked);
     shards = **std::move(archives);
     known = surest(*shards);
@@ -266,13 +288,14 @@ Status fit(const FormatInfo& info, Store& store, Probe& looked) {
   return {};
 }
 
-void look_beside(const FormatInfo& info, Store& store, Probe& looked) {
-  if (!info.beside) return;
+Status look_beside(const FormatInfo& info, Store& store, Probe& looked) {
+  if (!info.beside) return {};
   for (SourceFile& file : looked.files)
     for (std::string& path : info.beside(file.path)) {
-      const auto found = store.info(path);
-      file.beside.push_back(found.ok() && !found->is_directory ? std::move(path) : std::string());
+      HEADRACE_ASSIGN(const bool is_there, has_file(store, path));
+      file.beside.push_back(is_there ? std::move(path) : std::string());
     }
+  return {};
 }
 
 }  // namespace headrace

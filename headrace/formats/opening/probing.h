@@ -35,7 +35,7 @@ Result<const FormatInfo*> recognise(Store& store, Probe& looked);
 // The same for a format chosen by the user.
 Status fit(const FormatInfo& info, Store& store, Probe& looked);
 // The files that the format expects beside each of the files.
-void look_beside(const FormatInfo& info, Store& store, Probe& looked);
+Status look_beside(const FormatInfo& info, Store& store, Probe& looked);
 
 std::string known_formats();  // "array_record, arrow, …"
 

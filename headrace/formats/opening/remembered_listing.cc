@@ -17,7 +17,7 @@ constexpr int64_t kSettled = 2'000'000'000;
 std::string key_of(const std::string& root) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(root, error);
-  return error ? "" : "listing " + path.string();
+  return error ? "" : "listing 2 " + path.string();
 }
 
 bool is_current(Store& store, const std::string& root, const TimedListing& timed) {
@@ -71,10 +71,10 @@ Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const st
   TimedListing timed;
   timed.begun_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   HEADRACE_ASSIGN(timed.listing, store.list(root));
-  // A folder with problems is not stored: it is walked again until they are gone. Neither is the listing of
-  // an archive, whose directory is read at once.
+  // A folder with problems is not stored, and never a listing that is not whole: it is walked again until
+  // they are gone. Neither is the listing of an archive, whose directory is read at once.
   if (!key.empty() && timed.listing.files.size() >= kWorthRemembering && timed.listing.problems.empty() &&
-      !timed.listing.directories.empty())
+      timed.listing.unread.empty() && !timed.listing.directories.empty())
     (void)store_sidecar(key, listing_to_sidecar(timed));  // on failure the next run walks again
   return std::make_shared<const Listing>(std::move(timed.listing));
 }

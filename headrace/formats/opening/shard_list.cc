@@ -4,6 +4,7 @@
 
 #include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -19,7 +20,7 @@ Result<std::string> shard_of(const Value& entry, const std::string& folder) {
   HEADRACE_ASSIGN(std::string url, entry.get_text("url"));
   if (url.starts_with("file:")) url.erase(0, url.starts_with("file://") ? 7 : 5);
   if (url.find("://") != std::string::npos || url.starts_with("pipe:"))
-    return Status(Code::unavailable, "expected shards that are files, got '" + url + "'");
+    return Status(Code::unavailable, "expected shards that are files, got " + in_quotes(url));
   return url.starts_with('/') ? url : folder + url;
 }
 
@@ -55,6 +56,7 @@ Result<SourceFile> listed_file(Store& store, const std::string& folder, const Li
       return corrupt("expected names of files in its folder, got " + in_quotes(*name));
     const auto info = store.info(folder + *name);
     if (info.ok() && !info->is_directory) return SourceFile{folder + *name, info->size, info->mtime_ns};
+    if (!info.ok() && !is_absent(info.status())) return info.status();
     missing =
         info.ok() ? invalid("expected a file, got the folder " + in_quotes(folder + *name)) : info.status();
   }
@@ -88,16 +90,15 @@ Status take_list(const FormatInfo& format, Store& store, OpenRequest& request) {
 
 Result<std::optional<std::vector<std::string>>> listed_shards(Store& store, const std::string& path) {
   if (!path.ends_with(".json")) return std::optional<std::vector<std::string>>();
-  const auto info = store.info(path);
-  if (!info.ok() || info->is_directory || info->size > kMost)
-    return std::optional<std::vector<std::string>>();
+  HEADRACE_ASSIGN(const auto info, find(store, path));
+  if (!info || info->is_directory || info->size > kMost) return std::optional<std::vector<std::string>>();
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(path));
   HEADRACE_ASSIGN(const BufferPtr head, read_bytes(*file, 0, std::min(info->size, kHead)));
   if (text_of(head).find("\"wids-shard-index-v") == std::string::npos)
     return std::optional<std::vector<std::string>>();
   HEADRACE_ASSIGN(const BufferPtr all, read_bytes(*file, 0, info->size));
   auto shards = shards_of(text_of(all), path);
-  if (!shards.ok()) return shards.status().before("'" + path + "': ");
+  if (!shards.ok()) return shards.status().before(in_quotes(path) + ": ");
   return std::optional(*std::move(shards));
 }
 

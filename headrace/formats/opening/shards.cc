@@ -126,13 +126,18 @@ Result<Shards> shards_of(const Listing& listing) {
     const size_t slash = name.find('/');
     const bool is_below = slash != std::string_view::npos && !is_in_numbered_database(name);
     if (is_below) folders.insert(name.substr(0, slash));
-    if (is_below || name.starts_with('.') || name.starts_with('_')) continue;
-    here.push_back(name);
-    if (const std::string kind = shard_kind(name); !is_beside_data(kind)) ++kinds[kind];
+    if (!is_below && !is_never_data(name)) here.push_back(name);
   }
-  if (kinds.empty())
+  const auto is_data = [](const std::string& kind) {
+    return !is_beside_data(kind) && !is_code_or_page(kind);
+  };
+  const auto is_text = [](const std::string& kind) { return is_text_data(kind); };
+  const auto is_page = [](const std::string& kind) { return is_code_or_page(kind); };
+  for (const auto is_wanted : {+is_data, +is_text, +is_page}) {
+    if (!kinds.empty()) break;
     for (const std::string_view name : here)
-      if (const std::string kind = shard_kind(name); is_text_data(kind)) ++kinds[kind];
+      if (const std::string kind = shard_kind(name); is_wanted(kind)) ++kinds[kind];
+  }
   if (kinds.empty())
     return invalid("expected a folder of data files, got " +
                    (folders.empty() ? std::string("none")
@@ -142,12 +147,15 @@ Result<Shards> shards_of(const Listing& listing) {
   const std::string& kind = std::max_element(kinds.begin(), kinds.end(), by_count)->first;
   Shards out;
   Endings others;
+  std::vector<std::string> copies;
   for (const std::string_view name : here) {
     if (shard_kind(name) == kind)
       out.names.emplace_back(name);
     else
       others.add(name);
   }
+  take_out_copies(out.names, copies);
+  for (const std::string& name : copies) others.add(name);
   for (size_t i = 0; i < listing.files.size(); ++i)
     if (const std::string_view name = listing.files[i]; name.find('/') != std::string_view::npos &&
                                                         !is_in_numbered_database(name) && !is_our_own(name) &&
@@ -155,6 +163,9 @@ Result<Shards> shards_of(const Listing& listing) {
       others.add(name);
   if (others.files() > 0)
     out.left_out = Value::Object{{"files", others.files()}, {"endings", others.value()}};
+  if (!copies.empty())  // the first of them
+    out.left_out.set("copies",
+                     Value::Object{{"files", static_cast<uint64_t>(copies.size())}, {"first", copies[0]}});
   return out;
 }
 

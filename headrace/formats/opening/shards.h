@@ -13,13 +13,15 @@ namespace headrace {
 
 struct Shards {
   std::vector<std::string> names;  // relative to the folder, sorted
-  Value left_out;                  // {"files": 2, "endings": {".txt": 2}}; null if there are none
+  // {"files": 2, "endings": {".txt": 2}}; null if there are none. With "copies", {"files": 1, "first":
+  // "x.csv.gz"}, if some are compressed copies of others.
+  Value left_out;
 };
 // The files of the most common kind in the folder itself, not below it, except for
 // "x-00012-of-00100.lmdb/data.mdb": shards of LMDB are folders. Left out, and counted, are files of other
 // kinds and those that accompany data: indexes, lists, descriptions and checksums (.idx, .lst, .json, .md5);
-// also .csv, .tsv, .txt, .jsonl and .ndjson, unless there is nothing else. Names that begin with a dot or an
-// underscore are not even counted.
+// also .csv, .tsv, .txt, .jsonl and .ndjson, unless there is nothing else, and a compressed copy of a file
+// beside it. Names that begin with a dot or an underscore are not even counted.
 Result<Shards> shards_of(const Listing& listing);
 
 // Whether the name of a file states how many there are: "x-00003-of-00012.tar".

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
@@ -14,21 +16,58 @@
 #include "headrace/formats/opening/dataset_manifest.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/other_splits.h"
+#include "headrace/formats/opening/readable.h"
+#include "headrace/formats/prepared/selected_rows.h"
 #include "headrace/formats/shard_names.h"
 #include "headrace/formats/splits/constant_fields.h"
 #include "headrace/formats/splits/hive.h"
 #include "headrace/formats/splits/joined_source.h"
 #include "headrace/formats/splits/splits.h"
 #include "headrace/formats/wrapped_source.h"
+#include "headrace/io/look_up.h"
+#include "headrace/io/skipping_store.h"
 
 namespace headrace {
 namespace {
+
+// The images of a split that lie in one folder with those of others.
+Result<SourcePtr> open_images(Store& store, Wanted part, const std::string& folder, const Split& split,
+                              const IndexingOptions& indexing) {
+  part.given = {{folder}, false};
+  if (part.format.empty()) part.format = "images";
+  HEADRACE_ASSIGN(Probe looked, probe(store, folder));
+  HEADRACE_ASSIGN(SourcePtr all,
+                  open_looked_at(store, part, find_format(part.format), std::move(looked), indexing));
+  const std::vector<std::string> paths = paths_of(folder, [&] {
+    std::vector<std::string> names;
+    for (const std::string& path : split.paths) names.push_back(path.substr(path.rfind('/') + 1));
+    return names;
+  }());
+  const std::set<std::string_view> wanted(paths.begin(), paths.end());
+  SelectedRows rows{"images of a split", {}, all->schema(), nullptr, all->describe(), Value(Value::Object())};
+  for (uint64_t i = 0; i < all->size(); ++i) {
+    if (!wanted.contains(all->where(i))) continue;
+    if (!rows.ranges.empty() && rows.ranges.back().first + rows.ranges.back().count == i)
+      ++rows.ranges.back().count;
+    else
+      rows.ranges.push_back({i, 1});
+  }
+  return select_rows(std::move(all), std::move(rows));
+}
+
+// Whether all are files with one ending, which one format reads.
+bool are_of_one_kind(const std::vector<Split>& splits) {
+  std::set<std::string> kinds;
+  for (const Split& split : splits)
+    for (const std::string& path : split.paths) kinds.insert(shard_kind(path.substr(path.rfind('/') + 1)));
+  return kinds.size() < 2;
+}
 
 // With a split for each folder: several as one would be looked at as folders of shards.
 std::vector<Split> one_by_one(const std::vector<Split>& splits) {
   std::vector<Split> out;
   for (const Split& split : splits) {
-    if (!split.are_folders) {
+    if (!split.are_folders && (split.images_in || !split.format.empty() || are_of_one_kind({split}))) {
       out.push_back(split);
       continue;
     }
@@ -40,14 +79,35 @@ std::vector<Split> one_by_one(const std::vector<Split>& splits) {
   return out;
 }
 
+const FormatInfo* format_in(const Value& description) {
+  const Value* name = description.find("format");
+  return name && name->text() ? find_format(*name->text()) : nullptr;
+}
+
+// The option align_labels; nothing if the format does not have it.
+std::optional<bool> aligning_of(const Wanted& wanted, const FormatInfo* info) {
+  constexpr std::string_view name = "align_labels";
+  if (!info || !has_option(*info, name)) return std::nullopt;
+  const Value* given = wanted.options.find(name);
+  return given && given->boolean() && *given->boolean();
+}
+
 // Splits of which each is a folder, or has options of its own: opened one by one and joined.
 Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& folder,
                               const std::vector<Split>& splits, const IndexingOptions& indexing) {
   std::vector<PartOfJoined> parts;
+  std::optional<bool> aligning;
   for (const Split& split : one_by_one(splits)) {
     Wanted part = wanted;
     part.given = {paths_of(folder.path, split.paths), split.paths.size() > 1};
     part.path = wanted.given.value();
+    if (split.images_in) {
+      const std::string at =
+          split.images_in->empty() ? folder.path : paths_of(folder.path, {*split.images_in})[0];
+      HEADRACE_ASSIGN(SourcePtr source, open_images(store, part, at, split, indexing));
+      parts.push_back({"split " + Value(split.name).dump(), std::move(source)});
+      continue;
+    }
     if (part.format.empty()) part.format = split.format;
     for (const auto& [option, value] : split.options) {
       const bool is_path = std::ranges::find(split.option_paths, option) != split.option_paths.end();
@@ -55,10 +115,11 @@ Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& f
         part.options.set(option, is_path ? Value(paths_of(folder.path, {*value.text()})[0]) : value);
     }
     HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
+    if (parts.empty()) aligning = aligning_of(part, format_in(source->describe()));
     parts.push_back({"split " + Value(split.name).dump(), std::move(source)});
   }
   Value description = parts[0].source->describe();
-  auto joined = joined_source(std::move(parts), std::move(description));
+  auto joined = joined_source(std::move(parts), std::move(description), aligning);
   if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
   return joined;
 }
@@ -89,33 +150,35 @@ Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo
   if (splits.are_certain && splits.all.empty())
     return choose_splits(splits, Value("all")).status().before("read: " + at + " ");
   if (splits.are_certain)
-    return invalid(
-        "read: " + at + " contains the splits " + split_names_text(splits) +
-        "; set split= to one of these names, a list of them, or \"all\", or open one of them, such as " +
-        in_quotes(paths_of(folder.path, splits.all[0].paths)[0]) +
-        (info && info->name == "image_folder" && splits.all[0].are_folders
-             ? "; if they are classes, set format=\"image_folder\""
-             : ""));
+    return invalid("read: " + at + " contains the splits " + split_names_text(splits) +
+                   "; set split= to one of these names, a list of them, or \"all\"" +
+                   (splits.all[0].images_in ? "; format=\"images\" reads all images"
+                                            : ", or open one of them, such as " +
+                                                  in_quotes(paths_of(folder.path, splits.all[0].paths)[0])) +
+                   (info && info->name == "image_folder" && splits.all[0].are_folders
+                        ? "; if they are classes, set format=\"image_folder\""
+                        : ""));
   const std::string silence = " to silence this note";
   if (splits.are_likely && splits.all.size() > 1)
     note = at + " contains " + split_names_text(splits) +
            (splits.beside.empty() ? "" : " beside " + in_quotes(splits.beside)) +
            ", and all are read as one data set; set split= to a name to read one of them, or to \"all\"" +
            silence;
-  else if (!splits.all.empty() && info && info->name == "image_folder" && !splits.beside.empty() &&
-           splits.all[0].are_folders)
+  else if (!splits.all.empty() && info && info->name == "image_folder" && splits.all[0].are_folders &&
+           (!splits.beside.empty() || splits.all[0].paths.size() > 1))
     note = at + ": the folder " + in_quotes(splits.all[0].paths[0]) +
            " is read as a class; set split=" + Value(splits.all[0].name).dump() +
            " to read what is in it, or format=\"image_folder\"" + silence;
   return {};
 }
 
-Value without_split(const Value& options) {
+Value without_option(const Value& options, std::string_view option) {
   Value out{Value::Object()};
   for (const auto& [key, value] : *options.object())
-    if (key != kSplit) out.set(key, value);
+    if (key != option) out.set(key, value);
   return out;
 }
+Value without_split(const Value& options) { return without_option(options, kSplit); }
 
 // Without the columns that are partitions, which no file has; `left`: those of the partitions that are
 // wanted.
@@ -137,34 +200,85 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
   return out;
 }
 
-Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Probe& folder,
-                                  std::vector<HivePartition> partitions, const IndexingOptions& indexing) {
-  std::vector<PartOfJoined> parts;
-  std::vector<std::string> names;
+// All files as one list, so that what they mean must agree as in any other; the columns are those of the
+// folder of each file.
+Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const FormatInfo* named,
+                                  const Probe& folder, std::vector<HivePartition> partitions,
+                                  const std::vector<std::string>& copies, const IndexingOptions& indexing) {
+  std::vector<ConstantField> fields = partitions[0].values;
+  Wanted all = wanted;
+  all.path = wanted.given.value();
+  HEADRACE_ASSIGN(all.options, options_of_files(wanted.options, fields));
+  ConstantFields constants;
+  for (const ConstantField& field : fields) constants.names.push_back(field.name);
+  std::vector<std::string> files;
+  std::map<std::string, uint32_t, std::less<>> partition_of;  // by path
   for (HivePartition& partition : partitions) {
-    Wanted part = wanted;
-    part.given = {paths_of(folder.path, partition.files), true};
-    part.path = wanted.given.value();
-    HEADRACE_ASSIGN(part.options, options_of_files(wanted.options, partition.values));
-    HEADRACE_ASSIGN(SourcePtr source, open_wanted(store, part, indexing));
-    names.clear();
-    for (const ConstantField& field : partition.values) {
-      if (source->schema().find(field.name) >= 0)
-        return invalid("read: " + in_quotes(part.given.paths[0]) + ": " + in_quotes(field.name) +
-                       " is both a column of the file and a folder; pass the files as a list or a pattern to "
-                       "read the column");
-      names.push_back(field.name);
+    for (const std::string& path : paths_of(folder.path, partition.files)) {
+      partition_of.emplace(path, static_cast<uint32_t>(constants.values.size()));
+      files.push_back(path);
     }
-    parts.push_back({in_quotes(parent_of(part.given.paths[0])),
-                     with_constant_fields(std::move(source), std::move(partition.values))});
+    std::vector<Tensor>& values = constants.values.emplace_back();
+    for (ConstantField& field : partition.values)
+      if (std::ranges::find(constants.names, field.name) != constants.names.end())
+        values.push_back(std::move(field.value));
   }
-  Value description = parts[0].source->describe();
-  if (const Value* columns = wanted.options.find("columns")) description.set("columns", *columns);
-  auto joined = joined_source(std::move(parts), std::move(description));
-  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
-  Value metadata = (*joined)->metadata();
-  metadata.set("partitions", Value::List(names.begin(), names.end()));
-  return with_metadata(*std::move(joined), std::move(metadata));
+  auto probed = probe_files(store, folder.path, files);
+  if (!probed.ok()) return probed.status().before("read: ");
+  HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, all, named, *std::move(probed), indexing));
+  for (const std::string& name : hive_keys(partitions[0].files[0]))
+    if (source->schema().find(name) >= 0)
+      return invalid("read: " + in_quotes(files[0]) + ": " + in_quotes(name) +
+                     " is both a column of the file and a folder; pass the files as a list or a pattern to "
+                     "read the column");
+  for (uint64_t i = 0; i < source->num_files(); ++i) {
+    const auto found = partition_of.find(source->file(i));
+    constants.of_file.push_back(found == partition_of.end() ? 0 : found->second);
+  }
+  Value metadata = source->metadata();
+  metadata.set("partitions", Value::List(constants.names.begin(), constants.names.end()));
+  constants.description = source->describe();
+  if (const Value* columns = wanted.options.find("columns")) constants.description.set("columns", *columns);
+  if (!constants.names.empty()) source = with_constant_fields(std::move(source), std::move(constants));
+  if (!copies.empty()) add_note(metadata, copies_note(copies[0], copies.size()));
+  return with_metadata(std::move(source), std::move(metadata));
+}
+
+// What a user may not know of the splits that he chose.
+SourcePtr with_notes_of(SourcePtr source, const std::vector<Split>& chosen) {
+  for (const Split& split : chosen) {
+    for (const std::string& note : split.notes) source = with_note(std::move(source), note);
+    std::string overlaps;
+    for (const Split& other : chosen)
+      if (std::ranges::find(split.overlaps, other.name) != split.overlaps.end())
+        overlaps += (overlaps.empty() ? "" : " and ") + Value(other.name).dump();
+    if (!overlaps.empty())
+      source = with_note(std::move(source), "the split " + Value(split.name).dump() +
+                                                " usually has the samples of " + overlaps +
+                                                " once more; leave one of them out of split=");
+  }
+  return source;
+}
+
+Result<SourcePtr> open_those_chosen(Store& store, const Wanted& wanted, const FormatInfo* named,
+                                    const Probe& folder, const std::vector<Split>& chosen,
+                                    const IndexingOptions& indexing) {
+  const auto is_list = [&](const Split& split) {
+    const bool are_fields = chosen.size() > 1 && split.paths.size() > 1 && split.paths[0].ends_with(".npy");
+    return split.format.empty() && !split.are_folders && !are_fields && !split.images_in;
+  };
+  if (!std::ranges::all_of(chosen, is_list) || !are_of_one_kind(chosen))
+    return open_splits(store, wanted, folder, chosen, indexing);
+  std::vector<std::string> names;
+  for (const Split& split : chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
+  if (wanted.split.text() && *wanted.split.text() == "all") std::ranges::sort(names);
+  const std::vector<std::string> paths = paths_of(folder.path, names);
+  auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
+  if (!files.ok()) return files.status().before("read: ");
+  const FormatInfo* info = named ? named : surest(*files);
+  if (paths.size() > 1 && (!info || !info->takes_files))  // COCO's, one by one
+    return open_splits(store, wanted, folder, chosen, indexing);
+  return open_looked_at(store, wanted, named, *std::move(files), indexing);
 }
 
 // The splits that the user chose.
@@ -177,13 +291,15 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
   const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
   if (are_all && (!named || named->takes_files)) {  // the splits may be a column
-    auto partitions = hive_partitions(*folder.listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*folder.listing, copies);
     if (partitions.ok() && !partitions->empty())
-      return open_partitions(store, wanted, folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
   }
   // Several that are values of a partition column, which is a field then, as for "all".
   if (wanted.split.list() && (!named || named->takes_files)) {
-    auto partitions = hive_partitions(*folder.listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*folder.listing, copies);
     const auto is_chosen = [&](const HivePartition& partition) {
       return std::ranges::any_of(*chosen, [&](const Split& split) {
         return std::ranges::any_of(split.paths, [&](const std::string& path) {
@@ -193,22 +309,12 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
     };
     if (partitions.ok()) std::erase_if(*partitions, std::not_fn(is_chosen));
     if (partitions.ok() && !partitions->empty())
-      return open_partitions(store, wanted, folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
   }
   if (are_all && !splits.are_certain)  // what lies beside them is part of it
     return open_looked_at(store, wanted, named, folder, indexing);
-  const auto is_list = [&](const Split& split) {
-    const bool are_fields = chosen->size() > 1 && split.paths.size() > 1 && split.paths[0].ends_with(".npy");
-    return split.format.empty() && !split.are_folders && !are_fields;
-  };
-  if (!std::ranges::all_of(*chosen, is_list)) return open_splits(store, wanted, folder, *chosen, indexing);
-  std::vector<std::string> names;
-  for (const Split& split : *chosen) names.insert(names.end(), split.paths.begin(), split.paths.end());
-  if (are_all) std::ranges::sort(names);
-  const std::vector<std::string> paths = paths_of(folder.path, names);
-  auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
-  if (!files.ok()) return files.status().before("read: ");
-  return open_looked_at(store, wanted, named, *std::move(files), indexing);
+  HEADRACE_ASSIGN(SourcePtr source, open_those_chosen(store, wanted, named, folder, *chosen, indexing));
+  return with_notes_of(std::move(source), *chosen);
 }
 
 // A path, its folder if it is one that may hold splits, and these.
@@ -252,6 +358,18 @@ Result<std::vector<std::string>> splits_of_format(const FormatInfo& info, Probe 
   return drive(*opening.steps, opening.files, store);
 }
 
+// Words that are no names of the format's splits, but of the kind of one of them, as that one.
+Result<std::vector<std::string>> meant_by_format(const FormatInfo& info, const Looked& looked,
+                                                 std::vector<std::string> words, Store& store) {
+  if (std::ranges::none_of(words, [](const std::string& word) { return split_kind(word).has_value(); }))
+    return words;
+  HEADRACE_ASSIGN(const std::vector<std::string> names, splits_of_format(info, looked.path, store));
+  const std::vector<KnownSplit> known = known_kinds(names);
+  for (std::string& word : words)
+    if (const auto found = split_kind(word) ? meant_split(known, word) : std::nullopt) word = names[*found];
+  return words;
+}
+
 // Several splits of a format that opens one at a time; nothing if the user wants one, or the format takes
 // them all.
 Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Wanted& wanted,
@@ -270,10 +388,10 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
     HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
   }
   if (names.empty()) return invalid("split: expected at least one name, got " + choice->dump());
-  for (size_t i = 1; i < names.size(); ++i)
-    if (std::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<ptrdiff_t>(i))
-      return invalid("split: " + Value(names[i]).dump() + " is given twice");
+  if (choice->list()) {
+    HEADRACE_ASSIGN(names, meant_by_format(*info, looked, names, store));
+    HEADRACE_TRY(check_named_once(*choice->list(), names));
+  }
   std::vector<PartOfJoined> parts;
   for (const std::string& name : names) {
     Wanted part = wanted;
@@ -283,8 +401,37 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   }
   Value description = parts[0].source->describe();
   description.set(std::string(kSplit), *choice);
-  HEADRACE_ASSIGN(SourcePtr joined, joined_source(std::move(parts), std::move(description)));
+  HEADRACE_ASSIGN(SourcePtr joined,
+                  joined_source(std::move(parts), std::move(description), aligning_of(wanted, info)));
   return std::optional(std::move(joined));
+}
+
+// With the option skip_unreadable, which only this function sees: every look-up asks the store.
+Result<SourcePtr> open_what_is_readable(Store& store, Wanted wanted, const IndexingOptions& indexing) {
+  const auto skips = GivenOptions{wanted.options}.flag(kSkipUnreadable, false);
+  if (!skips.ok()) return skips.status().before("read: ");
+  wanted.options = without_option(wanted.options, kSkipUnreadable);
+  if (!*skips) return open_wanted(store, wanted, indexing);
+  SkippingStore skipping(store);
+  HEADRACE_ASSIGN(SourcePtr source, open_wanted(skipping, wanted, indexing));
+  return with_left_out(std::move(source), skipping.left_out());
+}
+
+// Problems of the listing, of a format that does not tell them itself.
+SourcePtr with_problems(SourcePtr source, const std::vector<Listing::Problem>& problems) {
+  Value metadata = source->metadata();
+  if (problems.empty() || metadata.find("problems")) return source;
+  metadata.set("problems", problems_value(problems));
+  return with_metadata(std::move(source), std::move(metadata));
+}
+
+// The name of the split of a format for which the user has another word; "" if there is none.
+std::string other_name(Store& store, const Wanted& wanted, const Looked& looked) {
+  const Value* choice = wanted.options.find(kSplit);
+  const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
+  if (!choice || !choice->text() || !info || !info->splits || !looked.splits.all.empty()) return {};
+  const auto meant = meant_by_format(*info, looked, {*choice->text()}, store);
+  return meant.ok() && (*meant)[0] != *choice->text() ? (*meant)[0] : std::string();
 }
 
 // What is there, as the user wants it.
@@ -292,6 +439,11 @@ Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked look
                                  const IndexingOptions& indexing) {
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
+  if (const std::string meant = other_name(store, wanted, looked); !meant.empty()) {
+    Wanted exact = wanted;
+    exact.options.set(std::string(kSplit), meant);
+    return open_wanted(store, exact, indexing);
+  }
   if (!looked.folder) {
     HEADRACE_ASSIGN(SourcePtr source,
                     open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
@@ -311,16 +463,20 @@ Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked look
   std::string note;
   HEADRACE_TRY(check_joined(looked.splits, wanted, looked.format, *looked.folder, note));
   if (!looked.format || looked.format->takes_files) {
-    auto partitions = hive_partitions(*looked.folder->listing);
+    std::vector<std::string> copies;
+    auto partitions = hive_partitions(*looked.folder->listing, copies);
     if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
     if (!partitions->empty())
-      return open_partitions(store, wanted, *looked.folder, *std::move(partitions), indexing);
+      return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), copies, indexing);
   }
   // A huge folder is not looked at by all formats again.
   const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;
-  HEADRACE_ASSIGN(SourcePtr source,
-                  open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised));
-  return note.empty() ? source : with_note(std::move(source), std::move(note));
+  auto source = open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised);
+  if (source.status().code() == Code::invalid && !looked.format && !looked.splits.all.empty())
+    return source.status().after("; split=" + Value(looked.splits.all[0].name).dump() + " reads " +
+                                 in_quotes(looked.splits.all[0].paths[0]) + " alone");
+  if (!source.ok()) return source;
+  return note.empty() ? source : with_note(*std::move(source), std::move(note));
 }
 
 // That columns of partitions, which are fields of a folder, are none of files that are named one by one.
@@ -400,7 +556,10 @@ bool may_have_manifest(Store& store, const PathArgument& paths) {
   if (paths.paths.empty()) return false;
   const std::string &path = paths.paths[0], name(kManifestName);
   const std::string places[] = {path + "." + name, join_path(path, name), join_path(parent_of(path), name)};
-  return std::ranges::any_of(places, [&](const std::string& place) { return store.info(place).ok(); });
+  return std::ranges::any_of(places, [&](const std::string& place) {
+    const auto there = has_file(store, place);
+    return !there.ok() || *there;
+  });
 }
 
 Value said_by_manifest(Store& store, const Looked& looked, const std::string& name,
@@ -447,22 +606,29 @@ Result<SourcePtr> open_chosen_splits(Store& store, const Wanted& wanted, const L
   return open_beside_others(splits, *wanted.options.find(kSplit), without_split(wanted.options));
 }
 
+Result<SourcePtr> open_found(Store& store, const Wanted& wanted, Looked looked, const IndexingOptions& indexing) {
+  if (wanted.options.find(kSplit) && !wanted.is_described)
+    return open_chosen_splits(store, wanted, looked, indexing);
+  if (looked.folder || looked.path.files.size() < 2 || !wanted.path.is_null() || wanted.is_described)
+    return open_as_looked(store, wanted, std::move(looked), indexing);
+  HEADRACE_ASSIGN(SourcePtr source, open_as_looked(store, wanted, looked, indexing));
+  return with_note_on_partitions(std::move(source), looked.path.files);
+}
+
 }  // namespace
 
 Result<SourcePtr> open_wanted(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
-  const Value* choice = wanted.options.find(kSplit);
-  if (choice && choice->is_null()) {
+  if (wanted.options.find(kSkipUnreadable)) return open_what_is_readable(store, wanted, indexing);
+  if (const Value* choice = wanted.options.find(kSplit); choice && choice->is_null()) {
     Wanted without = wanted;
     without.options = without_split(wanted.options);
     return open_wanted(store, without, indexing);
   }
   HEADRACE_TRY(check_known(wanted));
   HEADRACE_ASSIGN(Looked looked, look(store, wanted));
-  if (choice && !wanted.is_described) return open_chosen_splits(store, wanted, looked, indexing);
-  if (looked.folder || looked.path.files.size() < 2 || !wanted.path.is_null() || wanted.is_described)
-    return open_as_looked(store, wanted, std::move(looked), indexing);
-  HEADRACE_ASSIGN(SourcePtr source, open_as_looked(store, wanted, looked, indexing));
-  return with_note_on_partitions(std::move(source), looked.path.files);
+  const std::shared_ptr<const Listing> listing = looked.path.listing;
+  HEADRACE_ASSIGN(SourcePtr source, open_found(store, wanted, std::move(looked), indexing));
+  return listing ? with_problems(std::move(source), listing->problems) : std::move(source);
 }
 
 Result<std::vector<std::string>> list_splits(Store& store, const std::string& path, std::string_view format) {

@@ -5,6 +5,7 @@
 
 #include "headrace/core/text/closest.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/meaning/logical_type.h"
 #include "headrace/formats/parquet/encodings.h"
 #include "headrace/formats/parquet/hints.h"
 
@@ -207,7 +208,10 @@ class Walk {
       case Meaning::bson: return is(Physical::bytes) ? void() : cannot_mean(column, "BSON");
       case Meaning::map:
       case Meaning::list: return;  // without meaning on a column
-      case Meaning::null: column.refused = "the null type"; return;
+      case Meaning::null:
+        column.has_only_nulls = true, column.refused = "the null type";
+        // May be read as NaN, until it is known better.
+        return is(Physical::i32) ? as(DType::f32) : void();
       case Meaning::interval: column.refused = "intervals"; return;
       case Meaning::decimal:
         if (is(Physical::boolean, Physical::f32, Physical::f64, Physical::i96))
@@ -301,9 +305,11 @@ Result<std::vector<Column>> read_columns(const Footer& footer) {
   return out;
 }
 
-Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
-                                           const std::vector<std::string>& names,
-                                           std::vector<std::string>* left_out) {
+Result<std::vector<Column>> choose_columns(std::vector<Column> columns, const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out,
+                                           const std::set<std::string>& known) {
+  for (Column& column : columns)
+    if (column.has_only_nulls && known.contains(column.name)) column.refused.clear(), column.type = kNullType;
   // A damaged column is not an unsupported type: its error must be reported.
   const auto is_served = [](const Column& column) { return column.is_damaged || column.refused.empty(); };
   std::vector<Column> chosen;

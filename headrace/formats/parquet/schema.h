@@ -1,5 +1,6 @@
 // The columns of a Parquet file as this reader reads them. Pure functions on the footer.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ enum class Change : uint8_t {
 };
 
 struct Column {
-  std::string name;         // "hw/height": members of structs by their path
-  std::string refused;      // why its values cannot be read; empty when they can
-  bool is_damaged = false;  // then `refused` is an error of the file, not an unsupported type
+  std::string name;             // "hw/height": members of structs by their path
+  std::string refused;          // why its values cannot be read; empty when they can
+  bool has_only_nulls = false;  // of the null type: read only where other files say what its values are
+  bool is_damaged = false;      // then `refused` is an error of the file, not an unsupported type
   // The Arrow type of numbers with a special meaning: "decimal128(10, 2)"; for a list, that of its items.
   std::string type = {};
 
@@ -61,10 +63,10 @@ Result<std::vector<Column>> read_columns(const Footer& footer);
 
 // These columns, in this order; when `names` is empty all that can be read, and `left_out` is set to the
 // names of the others. The name of a struct selects its members that can be read. An error names a column
-// that is missing or cannot be read.
-Result<std::vector<Column>> choose_columns(const std::vector<Column>& columns,
-                                           const std::vector<std::string>& names,
-                                           std::vector<std::string>* left_out = nullptr);
+// that is missing or cannot be read. Columns of nulls can be if their names are `known`.
+Result<std::vector<Column>> choose_columns(std::vector<Column> columns, const std::vector<std::string>& names,
+                                           std::vector<std::string>* left_out = nullptr,
+                                           const std::set<std::string>& known = {});
 
 // The file's own metadata: what our writer stored ({"classes": […]}), or the label names of Hugging Face's
 // dataset description. An object, or null.

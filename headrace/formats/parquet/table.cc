@@ -1,7 +1,9 @@
 #include "headrace/formats/parquet/table.h"
 
 #include <algorithm>
+#include <set>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 
 namespace headrace::parquet {
@@ -46,9 +48,10 @@ void add_parts(Table& table, TableGroup& group, size_t g) {
 
 class Making {
  public:
-  Making(Table* out, const TableOptions& options)
+  Making(Table* out, const TableOptions& options, const std::set<std::string>& known)
       : out_(out),
         options_(options),
+        known_(known),
         agree_("column", options.align_labels),
         conditional_("column", options.align_labels) {}
 
@@ -87,7 +90,7 @@ class Making {
 
   Status finish() {
     if (is_conditional_) out_->chosen = std::make_shared<const std::vector<uint64_t>>(std::move(chosen_));
-    HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    HEADRACE_ASSIGN(out_->agreed, agree_.finish(options_.nulls));
     for (size_t i = 0; i < out_->files.size(); ++i) out_->files[i].changes = agree_.changes(i);
     out_->schema = agree_.schema();
     if (options_.conditional.empty()) return {};
@@ -100,10 +103,14 @@ class Making {
                    "where= of its own, and concatenate() them");
   }
 
+  // Whether a file has a column of nothing but nulls.
+  bool has_only_nulls() const { return has_only_nulls_; }
+
  private:
   Status choose(const std::vector<Column>& all) {
     std::vector<std::string> left_out;
-    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, options_.columns, &left_out));
+    has_only_nulls_ = has_only_nulls_ || std::ranges::any_of(all, &Column::has_only_nulls);
+    HEADRACE_ASSIGN(std::vector<Column> columns, choose_columns(all, options_.columns, &left_out, known_));
     for (std::string& name : left_out)
       if (std::ranges::find(out_->left_out_columns, name) == out_->left_out_columns.end())
         out_->left_out_columns.push_back(std::move(name));
@@ -163,6 +170,8 @@ class Making {
 
   Table* out_;
   const TableOptions& options_;
+  const std::set<std::string>& known_;  // columns that some file can read
+  bool has_only_nulls_ = false;
   FilesAgree agree_, conditional_;
   std::shared_ptr<const std::vector<Column>> columns_;
   std::vector<uint64_t> chosen_;
@@ -175,15 +184,52 @@ size_t Table::part_of(uint64_t row) const {
   return static_cast<size_t>(std::ranges::upper_bound(part_rows, row) - part_rows.begin() - 1);
 }
 
+namespace {
+
+// The columns that some file can read, if any is of nulls alone in another one.
+std::set<std::string> known_beside_nulls(const std::vector<FileIndex>& indexes) {
+  std::set<std::string> known, of_nulls;
+  for (const FileIndex& index : indexes) {
+    const auto contents = unpack(index.extra);
+    const auto footer =
+        contents.ok() ? read_footer(std::as_bytes(std::span(contents->footer))) : contents.status();
+    const auto columns = footer.ok() ? read_columns(*footer) : footer.status();
+    if (!columns.ok()) continue;  // the error is reported where the file is added
+    for (const Column& column : *columns) {
+      if (column.refused.empty()) known.insert(column.name);
+      if (column.has_only_nulls) of_nulls.insert(column.name);
+    }
+  }
+  std::erase_if(known, [&](const std::string& name) { return !of_nulls.contains(name); });
+  return known;
+}
+
+Status make(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
+            const TableOptions& options, const std::set<std::string>& known, Table& out,
+            bool& has_only_nulls) {
+  Making making(&out, options, known);
+  Status status;
+  for (size_t i = 0; i < files.size() && status.ok(); ++i) {
+    status = making.add(files[i], indexes[i]);
+    if (!status.ok()) status = std::move(status).before("'" + files[i].path + "': ");
+  }
+  has_only_nulls = making.has_only_nulls();
+  return status.ok() ? making.finish() : status;
+}
+
+}  // namespace
+
 Result<Table> make_table(const std::vector<SourceFile>& files, const std::vector<FileIndex>& indexes,
                          const TableOptions& options) {
   Table out;
-  Making making(&out, options);
-  for (size_t i = 0; i < files.size(); ++i) {
-    Status status = making.add(files[i], indexes[i]);
-    if (!status.ok()) return std::move(status).before("'" + files[i].path + "': ");
-  }
-  HEADRACE_TRY(making.finish());
+  bool has_only_nulls = false;
+  Status status = make(files, indexes, options, {}, out, has_only_nulls);
+  if (has_only_nulls && files.size() > 1)
+    if (const auto known = known_beside_nulls(indexes); !known.empty()) {
+      out = Table();
+      status = make(files, indexes, options, known, out, has_only_nulls);
+    }
+  HEADRACE_TRY(status);
   HEADRACE_ASSIGN(out.nulls, options.nulls.of_fields(out.schema));
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/core/text/text.h"
 #include "headrace/formats/put_each.h"
 
 namespace headrace {
@@ -258,7 +259,7 @@ Result<SourcePtr> framed_files(FramedFormat format, const OpenRequest& request,
   auto framed = std::make_shared<Framed>();
   framed->format = std::move(format), framed->files = std::move(files);
   for (const FramedFile& file : framed->files) {
-    HEADRACE_TRY(check_frames(file).before("'" + file.file.path + "': "));
+    HEADRACE_TRY(check_frames(file).before(in_quotes(file.file.path) + ": "));
     const uint64_t records = file.first.empty() ? file.frames.size() : file.first.back();
     framed->first_record.push_back(framed->first_record.back() + records);
     framed->first_frame.push_back(framed->first_frame.back() + file.frames.size());

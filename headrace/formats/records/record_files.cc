@@ -5,9 +5,13 @@
 
 #include "headrace/codecs/deflate/inflate.h"
 #include "headrace/core/consecutive.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace {
 namespace {
+
+// As of everything that is read in one piece.
+constexpr uint64_t kMostInflated = uint64_t{2} << 30;
 
 struct Places {
   std::vector<SourceFile> files;
@@ -177,6 +181,10 @@ class OpenRun final : public Opening<BlockPtr> {
     if (bytes.empty())
       return Step<BlockPtr>(std::vector<Extent>{{file_, first, all.packed_end(end) - first}});
     const size_t size = end - point.unpacked;
+    if (size > kMostInflated)
+      return Status(Code::exhausted,
+                    "expected compressed data with at most " + std::to_string(kMostInflated) +
+                        " bytes between two places where reading can begin, got " + std::to_string(size));
     const MutableBufferPtr out = HeapBuffer::make(size);
     HEADRACE_TRY(inflate_from(point, bytes[0]->bytes(), {out->mutable_data(), size}));
     return Step<BlockPtr>(std::make_shared<Run>(out, point.unpacked, size, std::move(records_), run_));
@@ -374,7 +382,7 @@ Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
   auto places = std::make_shared<Places>();
   places->files = path.files, places->indexes = std::move(indexes);
   for (size_t i = 0; i < places->files.size(); ++i) {
-    HEADRACE_TRY(add_file(format, *places, i).before("'" + places->files[i].path + "': "));
+    HEADRACE_TRY(add_file(format, *places, i).before(in_quotes(places->files[i].path) + ": "));
   }
   auto records = std::make_shared<const Records>(std::move(format), std::move(places));
   return SourcePtr(

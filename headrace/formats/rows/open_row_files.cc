@@ -79,15 +79,15 @@ class OpenRowFiles final : public Opening<SourcePtr> {
         const auto it = std::ranges::find(found_[i], field.name, &FoundArray::name);
         const auto wanted = [&] {
           return named(table_.files[i]) + "expected " + field.spec.text() + " in '" + field.name +
-                 "' as in '" + table_.files[0].path + "', got ";
+                 "' as in " + in_quotes(table_.files[0].path) + ", got ";
         };
         if (it == found_[i].end()) return invalid(wanted() + "no such array");
         if (!(it->spec == field.spec)) return invalid(wanted() + it->spec.text());
         part.fields.push_back(std::move(it->rows));
       }
       if (found_[i].size() > table_.fields.size())
-        return invalid(named(table_.files[i]) + "expected the arrays of '" + table_.files[0].path +
-                       "', got additional ones");
+        return invalid(named(table_.files[i]) + "expected the arrays of " + in_quotes(table_.files[0].path) +
+                       ", got additional ones");
     }
     return {};
   }

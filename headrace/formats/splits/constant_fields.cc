@@ -2,17 +2,18 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 namespace {
 
-using Constants = std::shared_ptr<const std::vector<Tensor>>;
+using ConstantsPtr = std::shared_ptr<const ConstantFields>;
 
 class BlockWithConstants final : public Block {
  public:
-  BlockWithConstants(BlockPtr block, size_t own, Constants constants)
+  BlockWithConstants(BlockPtr block, size_t own, std::shared_ptr<const std::vector<Tensor>> constants)
       : block_(std::move(block)), own_(own), constants_(std::move(constants)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     HEADRACE_TRY(block_->get(row, fields));
@@ -47,66 +48,95 @@ class BlockWithConstants final : public Block {
 
   BlockPtr block_;
   size_t own_;
-  Constants constants_;
+  std::shared_ptr<const std::vector<Tensor>> constants_;
+};
+
+// Notes which file is read: it says which values the block has.
+class OpenWithConstants final : public Opening<BlockPtr> {
+ public:
+  OpenWithConstants(std::unique_ptr<Opening<BlockPtr>> opening, size_t own, ConstantsPtr constants)
+      : opening_(std::move(opening)), own_(own), constants_(std::move(constants)) {}
+  Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
+    HEADRACE_ASSIGN(Step<BlockPtr> step, opening_->advance(bytes));
+    if (const auto* extents = std::get_if<std::vector<Extent>>(&step)) {
+      if (!extents->empty()) file_ = extents->front().file;
+      return step;
+    }
+    if (!file_ || *file_ >= constants_->of_file.size())
+      return internal_error("expected a block that is read from a file, got one of none");
+    const std::vector<Tensor>& values = constants_->values[constants_->of_file[*file_]];
+    return Step<BlockPtr>(BlockPtr(std::make_shared<BlockWithConstants>(
+        std::get<BlockPtr>(std::move(step)), own_,
+        std::shared_ptr<const std::vector<Tensor>>(constants_, &values))));
+  }
+
+ private:
+  std::unique_ptr<Opening<BlockPtr>> opening_;
+  size_t own_;
+  ConstantsPtr constants_;
+  std::optional<uint64_t> file_;
 };
 
 class SourceWithConstants final : public WrappedSource {
  public:
-  SourceWithConstants(SourcePtr source, Schema schema, Constants constants)
+  SourceWithConstants(SourcePtr source, Schema schema, ConstantsPtr constants)
       : WrappedSource(std::move(source)), schema_(std::move(schema)), constants_(std::move(constants)) {}
 
   const Schema& schema() const override { return schema_; }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
-    const size_t own = schema_.size() - constants_->size();
-    return wrapped_block(source_->open(block), [own, constants = constants_](BlockPtr inner) {
-      return std::make_shared<BlockWithConstants>(std::move(inner), own, constants);
-    });
+    return std::make_unique<OpenWithConstants>(source_->open(block), num_own(), constants_);
   }
+  Value describe() const override { return constants_->description; }
   std::string fingerprint() const override {
     std::string text = source_->fingerprint() + " constants " + schema_.stable_text();
-    for (const Tensor& value : *constants_) {
-      const auto bytes = value.view().bytes();
-      text.append(1, ' ').append(hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-    }
+    for (const std::vector<Tensor>& values : constants_->values)
+      for (const Tensor& value : values) {
+        const auto bytes = value.view().bytes();
+        text.append(1, ' ').append(hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+      }
+    for (const uint32_t partition : constants_->of_file) text += " " + std::to_string(partition);
     return hash_text(text);
   }
   // Where those of the source come first, as they do here.
   SourcePtr with_fields(std::span<const int> fields) const override {
-    const size_t own = schema_.size() - constants_->size();
     std::vector<int> of_source;
-    std::vector<ConstantField> constants;
+    ConstantFields some{{}, std::vector<std::vector<Tensor>>(constants_->values.size()), constants_->of_file};
     for (const int field : fields) {
       const auto at = static_cast<size_t>(field);
-      if (at < own && !constants.empty()) return nullptr;
-      if (at < own)
+      if (at < num_own() && !some.names.empty()) return nullptr;
+      if (at < num_own()) {
         of_source.push_back(field);
-      else
-        constants.push_back({schema_.names[at], (*constants_)[at - own]});
+        continue;
+      }
+      some.names.push_back(schema_.names[at]);
+      for (size_t i = 0; i < some.values.size(); ++i)
+        some.values[i].push_back(constants_->values[i][at - num_own()]);
     }
     SourcePtr part = of_source.empty() ? nullptr : source_->with_fields(of_source);
-    if (!part || constants.empty()) return part;
-    return with_constant_fields(std::move(part), std::move(constants));
+    if (!part || some.names.empty()) return part;
+    return with_constant_fields(std::move(part), std::move(some));
   }
-  bool resident() const override { return source_->resident(); }
 
  private:
+  size_t num_own() const { return schema_.size() - constants_->names.size(); }
+
   Schema schema_;
-  Constants constants_;
+  ConstantsPtr constants_;
 };
 
 }  // namespace
 
-SourcePtr with_constant_fields(SourcePtr source, std::vector<ConstantField> fields) {
+SourcePtr with_constant_fields(SourcePtr source, ConstantFields constants) {
   std::vector<std::string> names = source->schema().names;
   std::vector<TensorSpec> specs = source->schema().specs;
-  auto constants = std::make_shared<std::vector<Tensor>>();
-  for (ConstantField& field : fields) {
-    names.push_back(std::move(field.name));
-    specs.push_back({field.value.dtype, is_text(field.value.dtype) ? Shape{kAny} : field.value.shape});
-    constants->push_back(std::move(field.value));
+  for (size_t i = 0; i < constants.names.size(); ++i) {
+    const Tensor& value = constants.values.front()[i];
+    names.push_back(constants.names[i]);
+    specs.push_back({value.dtype, is_text(value.dtype) ? Shape{kAny} : value.shape});
   }
-  return std::make_shared<SourceWithConstants>(
-      std::move(source), Schema::of(std::move(names), std::move(specs)), std::move(constants));
+  return std::make_shared<SourceWithConstants>(std::move(source),
+                                               Schema::of(std::move(names), std::move(specs)),
+                                               std::make_shared<const ConstantFields>(std::move(constants)));
 }
 
 }  // namespace headrace

@@ -15,6 +15,12 @@ std::string_view folder_of(std::string_view path) {
   return path.substr(0, path.size() - name_of(path).size());
 }
 
+std::string_view folder_above(std::string_view path) {
+  std::string_view out = folder_of(path);
+  if (out.ends_with('/')) out.remove_suffix(1);
+  return out;
+}
+
 using ByName = std::map<std::string, Split, std::less<>>;
 
 std::vector<Split> sorted(ByName splits) {
@@ -42,6 +48,7 @@ std::vector<Split> of_mnist(const std::vector<std::string_view>& files) {
     const auto name = split_name(name_of(path), false);
     if (!name) continue;
     const std::string_view whole = name_of(plain);
+    if (!is_one_set && whole.starts_with("-images")) continue;  // it would have no name
     Split split{is_one_set ? name->name : std::string(whole.substr(0, whole.find("-images"))),
                 {std::string(path)},
                 "idx"};
@@ -76,16 +83,38 @@ std::vector<Split> of_cifar(const std::vector<std::string_view>& files) {
   return {test, train};
 }
 
+// LVIS's "lvis_v1_train.json" is "train" of "instances".
+std::string_view without_version(std::string_view name) {
+  constexpr std::string_view lvis = "lvis_v";
+  if (!name.starts_with(lvis)) return {};
+  const size_t end = name.find('_', lvis.size());
+  return end == std::string_view::npos ? std::string_view() : name.substr(end + 1);
+}
+
+// "annotations/train.json", as mmdet's users call them: by its content it may be something else.
+std::vector<Split> of_annotations(const std::vector<std::string_view>& files) {
+  ByName out;
+  for (const std::string_view path : files) {
+    const std::string_view name = name_of(path);
+    if (!path.ends_with(".json") || name_of(folder_above(path)) != "annotations") continue;
+    if (const auto found = split_name(name, false); found && found->is_bare())
+      out.try_emplace(found->name, Split{found->name, {std::string(path)}});
+  }
+  return sorted(std::move(out));
+}
+
 // "annotations/instances_val2017.json"; of several kinds of annotations for a split, the first of this list.
 std::vector<Split> of_coco(const std::vector<std::string_view>& files) {
   ByName out;
   for (const std::string_view kind : kCocoKinds)
     for (const std::string_view path : files) {
-      const std::string_view name = name_of(path);
+      std::string_view name = name_of(path);
+      if (!name.ends_with(".json")) continue;
+      name.remove_suffix(std::string_view(".json").size());
+      const std::string_view of_lvis = kind == kCocoKinds[0] ? without_version(name) : std::string_view();
       const size_t mark = name.rfind('_');
-      if (!name.starts_with(kind) || !name.ends_with(".json") || mark != kind.size()) continue;
-      const std::string split(
-          name.substr(mark + 1, name.size() - mark - 1 - std::string_view(".json").size()));
+      if (of_lvis.empty() && (!name.starts_with(kind) || mark != kind.size())) continue;
+      const std::string split(of_lvis.empty() ? name.substr(mark + 1) : of_lvis);
       if (const auto kind = split_name(split, false); kind && kind->is_bare())
         out.try_emplace(split, Split{split, {std::string(path)}, "coco"});
     }
@@ -105,15 +134,13 @@ std::vector<DownloadedSplits> downloaded_splits(const Listing& listing) {
   // By folder: the annotations of COCO are in one of their own.
   std::map<std::string, std::vector<std::string_view>, std::less<>> folders;
   for (const std::string_view file : files) {
-    std::string_view folder = folder_of(file);
-    if (folder.ends_with('/')) folder.remove_suffix(1);
-    if (name_of(folder) == "annotations") folder = folder_of(folder);
-    if (folder.ends_with('/')) folder.remove_suffix(1);
+    std::string_view folder = folder_above(file);
+    if (name_of(folder) == "annotations") folder = folder_above(folder);
     folders[std::string(folder)].push_back(file);
   }
   std::vector<DownloadedSplits> out;
   for (const auto& [folder, inside] : folders)
-    for (const auto find : {of_mnist, of_cifar, of_coco})
+    for (const auto find : {of_mnist, of_cifar, of_coco, of_annotations})
       if (std::vector<Split> splits = find(inside); !splits.empty()) {
         for (Split& split : splits)
           if (const auto name = split_name(split.name, false)) split.kind = name->kind;

@@ -46,15 +46,14 @@ Pairs pairs_of(std::string_view path) {
   return out;
 }
 
-// The data files: not what Spark and others write beside them ("_SUCCESS", "_metadata", ".crc"), and text
-// only where there is nothing else.
+// The data files; text only where there is nothing else.
 std::vector<std::string_view> data_files(const Names& files) {
   std::vector<std::string_view> out, text;
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string_view path = files[i], name = path.substr(path.rfind('/') + 1);
     const std::string kind = shard_kind(name);
-    if (name.starts_with('_') || name.starts_with('.') || is_our_own(path)) continue;
-    if (kind.empty() && path.find('/') == std::string_view::npos) continue;  // "LICENSE"
+    if (is_never_data(path) || is_code_or_page(kind)) continue;
+    if (path.find('/') == std::string_view::npos && (kind.empty() || is_usual_beside(name))) continue;
     if (!is_beside_data(kind))
       out.push_back(path);
     else if (is_text_data(kind))
@@ -80,10 +79,13 @@ std::vector<std::string> hive_keys(std::string_view path) {
   return out;
 }
 
-Result<std::vector<HivePartition>> hive_partitions(const Listing& listing) {
+Result<std::vector<HivePartition>> hive_partitions(const Listing& listing, std::vector<std::string>& copies) {
   std::map<Pairs, std::vector<std::string>> found;
   std::vector<std::string> keys;
-  for (const std::string_view path : data_files(listing.files)) {
+  const std::vector<std::string_view> views = data_files(listing.files);
+  std::vector<std::string> paths(views.begin(), views.end());
+  take_out_copies(paths, copies);
+  for (const std::string& path : paths) {
     Pairs pairs = pairs_of(path);
     if (pairs.empty()) return std::vector<HivePartition>();
     if (found.empty()) keys = hive_keys(path);

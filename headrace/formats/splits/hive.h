@@ -16,8 +16,8 @@ struct HivePartition {
 };
 // All partitions, sorted by path; nothing if there is none, or a data file lies in none. Values of a key are
 // int64 if all of them are whole numbers, else strings. The error names a partition that has no value, or
-// other keys than the first.
-Result<std::vector<HivePartition>> hive_partitions(const Listing& listing);
+// other keys than the first. `copies`: those of files, left out.
+Result<std::vector<HivePartition>> hive_partitions(const Listing& listing, std::vector<std::string>& copies);
 // The keys of the path of one file, "year", "label"; for a note that they are not read.
 std::vector<std::string> hive_keys(std::string_view path);
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "headrace/core/text/text.h"
+#include "headrace/formats/columns.h"
 #include "headrace/formats/data_notes.h"
+#include "headrace/formats/meaning/files_agree.h"
+#include "headrace/formats/wrapped_source.h"
 
 namespace headrace {
 namespace {
@@ -33,8 +36,8 @@ bool is_of_part(std::string_view key) {
 
 class JoinedSource final : public Source {
  public:
-  JoinedSource(std::vector<SourcePtr> parts, Value description)
-      : parts_(std::move(parts)), description_(std::move(description)) {
+  JoinedSource(std::vector<SourcePtr> parts, Agreed agreed, Value description)
+      : parts_(std::move(parts)), agreed_(std::move(agreed)), description_(std::move(description)) {
     Start next;
     for (const SourcePtr& part : parts_) {
       starts_.push_back(next);
@@ -76,7 +79,7 @@ class JoinedSource final : public Source {
   std::string fingerprint() const override {
     std::string text = "joined";
     for (const SourcePtr& part : parts_) text += ' ' + part->fingerprint();
-    return hash_text(text);
+    return hash_text(text + agreed_.stable_text);
   }
   // Counts add up, notes are those of all parts, and what differs otherwise holds for none.
   Value metadata() const override {
@@ -100,6 +103,7 @@ class JoinedSource final : public Source {
         if (is_of_part(key) && !out.find(key)) both.emplace_back(key, value);
       out = Value(std::move(both));
     }
+    agreed_.add_to(out);
     return out;
   }
   SourcePtr with_fields(std::span<const int> fields) const override {
@@ -108,7 +112,7 @@ class JoinedSource final : public Source {
       narrow.push_back(part->with_fields(fields));
       if (!narrow.back()) return nullptr;
     }
-    return std::make_shared<JoinedSource>(std::move(narrow), description_);
+    return std::make_shared<JoinedSource>(std::move(narrow), Agreed(), description_);
   }
 
  private:
@@ -122,39 +126,86 @@ class JoinedSource final : public Source {
   }
 
   std::vector<SourcePtr> parts_;
+  Agreed agreed_;  // what holds for all parts
   std::vector<Start> starts_;
   Value description_;
   uint64_t size_ = 0;
 };
 
-// What labels mean: the class names, under any of their keys.
-Value classes_of(const Source& source) {
+// A part whose values are changed to what holds for all.
+class ChangedPart final : public WrappedSource {
+ public:
+  ChangedPart(SourcePtr source, Schema schema, FieldChangesPtr changes)
+      : WrappedSource(std::move(source)), schema_(std::move(schema)), changes_(std::move(changes)) {}
+  const Schema& schema() const override { return schema_; }
+  std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
+    return with_changes(source_->open(block), changes_);
+  }
+  SourcePtr with_fields(std::span<const int> fields) const override {
+    SourcePtr part = source_->with_fields(fields);
+    FieldChangesPtr changes = chosen(changes_, fields);
+    if (!part || !changes) return part;
+    return std::make_shared<ChangedPart>(std::move(part), chosen(schema_, fields), std::move(changes));
+  }
+  bool resident() const override { return source_->resident(); }
+
+ private:
+  Schema schema_;
+  FieldChangesPtr changes_;
+};
+
+constexpr std::string_view kClassKeys[] = {"classes", "class_names", "classes_of"};
+
+Value members(const Value& metadata, std::span<const std::string_view> keys) {
   Value out{Value::Object()};
-  const Value metadata = source.metadata();
-  for (const char* key : {"classes", "class_names", "categories", "category_ids", "types"})
-    if (const Value* value = metadata.find(key)) out.set(key, *value);
+  for (const std::string_view key : keys)
+    if (const Value* value = metadata.find(key)) out.set(std::string(key), *value);
   return out;
+}
+
+// What its numbers mean, as the part itself says it.
+FileFields meaning_of(const PartOfJoined& part, const Value& metadata, bool with_classes) {
+  const Schema& schema = part.source->schema();
+  FileFields out{part.name, schema, std::vector<std::string>(schema.size()), {}};
+  if (const Value* types = metadata.find("types"))
+    for (size_t i = 0; i < schema.size(); ++i)
+      if (const Value* type = types->find(schema.names[i]); type && type->text())
+        out.types[i] = *type->text();
+  if (with_classes) out.about = members(metadata, kClassKeys);
+  return out;
+}
+
+Status check_same_classes(const PartOfJoined& first, const Value& wanted, const PartOfJoined& part,
+                          const Value& got) {
+  constexpr std::string_view keys[] = {"classes", "class_names", "categories", "category_ids"};
+  if (members(got, keys) == members(wanted, keys)) return {};
+  return invalid(first.name + " and " + part.name +
+                 " have different classes, so that their labels mean different things; read them one by one");
 }
 
 }  // namespace
 
-Result<SourcePtr> joined_source(std::vector<PartOfJoined> parts, Value description) {
-  const PartOfJoined& first = parts[0];
-  std::vector<SourcePtr> sources;
+Result<SourcePtr> joined_source(std::vector<PartOfJoined> parts, Value description,
+                                std::optional<bool> align_labels) {
+  if (parts.size() == 1) return parts[0].source;
+  const Value first = parts[0].source->metadata();
+  FilesAgree agree("field", align_labels.value_or(false));
   for (const PartOfJoined& part : parts) {
-    const std::string names = first.name + " and " + part.name;
-    const Schema &expected = first.source->schema(), &got = part.source->schema();
-    if (got.text() != expected.text())
-      return invalid(names + " have different fields, " + expected.text() + " and " + got.text() +
-                     "; read them one by one");
-    if (!(classes_of(*part.source) == classes_of(*first.source)))
-      return invalid(
-          names +
-          " have different classes, so that their labels mean different things; read them one by one");
-    sources.push_back(part.source);
+    const Value metadata = part.source->metadata();
+    if (!align_labels) HEADRACE_TRY(check_same_classes(parts[0], first, part, metadata));
+    Status status = agree.add(meaning_of(part, metadata, align_labels.has_value()));
+    if (!status.ok()) return std::move(status).before(part.name + ": ").after("; or read them one by one");
   }
-  if (sources.size() == 1) return sources[0];
-  return SourcePtr(std::make_shared<JoinedSource>(std::move(sources), std::move(description)));
+  HEADRACE_ASSIGN(Agreed agreed, agree.finish());
+  std::vector<SourcePtr> sources;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    FieldChangesPtr changes = agree.changes(i);
+    sources.push_back(changes ? std::make_shared<ChangedPart>(std::move(parts[i].source), agree.schema(),
+                                                              std::move(changes))
+                              : std::move(parts[i].source));
+  }
+  return SourcePtr(
+      std::make_shared<JoinedSource>(std::move(sources), std::move(agreed), std::move(description)));
 }
 
 }  // namespace headrace

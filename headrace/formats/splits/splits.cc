@@ -12,6 +12,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/shard_names.h"
 #include "headrace/formats/splits/downloaded_splits.h"
+#include "headrace/formats/splits/folder_tree.h"
 #include "headrace/io/sorted_names.h"
 
 namespace headrace {
@@ -21,138 +22,73 @@ constexpr size_t kDeepest = 6;      // levels of folders that are searched
 constexpr size_t kLeastPrefix = 3;  // letters that folders beside splits have in common with them: "seg_"
 constexpr size_t kShownDataSets = 10, kShownNames = 20;  // in a message
 
-// What a folder holds, itself and below.
-struct Folder {
-  std::string path;  // relative to the root; "" is the root
-  std::map<std::string, std::unique_ptr<Folder>, std::less<>> folders;
-  std::map<std::string, std::vector<std::string_view>> files;  // by kind; images are only counted
-  size_t images = 0;
-  bool has_images = false, has_data = false, has_text = false;  // also below
-
-  // Images are worth more than records, and records more than lists and descriptions.
-  int rank() const { return has_images ? 3 : has_data ? 2 : has_text ? 1 : 0; }
-};
-
-Folder& folder_at(Folder& root, std::string_view path) {
-  Folder* at = &root;
-  while (!path.empty()) {
-    const size_t slash = std::min(path.find('/'), path.size());
-    const std::string name(path.substr(0, slash));
-    std::unique_ptr<Folder>& next = at->folders[name];
-    if (!next) {
-      next = std::make_unique<Folder>();
-      next->path = at->path.empty() ? name : at->path + "/" + name;
-    }
-    at = next.get();
-    path.remove_prefix(std::min(slash + 1, path.size()));
-  }
-  return *at;
-}
-
-bool is_skipped(std::string_view path) {
-  if (is_our_own(path)) return true;
-  for (size_t at = 0; at < path.size();) {
-    if (path[at] == '.' || path[at] == '_') return true;
-    const size_t slash = path.find('/', at);
-    if (slash == std::string_view::npos) return false;
-    at = slash + 1;
-  }
-  return false;
-}
-
-const Folder* find_folder(const Folder& root, std::string_view path) {
-  const Folder* at = &root;
-  while (at && !path.empty()) {
-    const size_t slash = std::min(path.find('/'), path.size());
-    const auto next = at->folders.find(path.substr(0, slash));
-    at = next == at->folders.end() ? nullptr : next->second.get();
-    path.remove_prefix(std::min(slash + 1, path.size()));
-  }
-  return at;
-}
-
-void sum_up(Folder& folder) {
-  folder.has_images = folder.images > 0;
-  for (const auto& [kind, names] : folder.files)
-    (is_beside_data(kind) ? folder.has_text : folder.has_data) = true;
-  for (auto& [name, below] : folder.folders) {
-    sum_up(*below);
-    folder.has_images = folder.has_images || below->has_images;
-    folder.has_data = folder.has_data || below->has_data;
-    folder.has_text = folder.has_text || below->has_text;
-  }
-}
-
-// Code and pages that lie beside data.
-bool is_no_data(std::string_view kind) {
-  constexpr std::array<std::string_view, 10> kinds{".cfg", ".html", ".ipynb", ".log", ".pdf",
-                                                   ".py",  ".r",    ".rst",   ".sh",  ".toml"};
-  return std::ranges::find(kinds, kind) != kinds.end();
-}
-
-// Names in a listing are sorted, so those of a folder mostly follow each other.
-Folder tree_of(const Listing& listing) {
-  Folder root;
-  Folder* at = &root;
-  std::string_view current;
-  for (size_t i = 0; i < listing.files.size(); ++i) {
-    const std::string_view path = listing.files[i];
-    if (is_skipped(path) || is_no_data(shard_kind(path.substr(path.rfind('/') + 1)))) continue;
-    const size_t slash = path.rfind('/');
-    const std::string_view folder = path.substr(0, slash == std::string_view::npos ? 0 : slash);
-    if (folder != current) at = &folder_at(root, folder), current = folder;
-    const std::string_view name = path.substr(slash == std::string_view::npos ? 0 : slash + 1);
-    if (has_image_ending(name))
-      ++at->images;
-    else
-      at->files[shard_kind(name)].push_back(name);
-  }
-  sum_up(root);
-  return root;
-}
-
-// Words of files and folders that usually lie beside splits.
-bool is_known_company(std::string_view name) {
-  constexpr std::array<std::string_view, 46> known{
-      "annotation", "annotations", "attributes",  "categories", "class",         "classes", "code",
-      "dataset",    "demo",        "description", "devkit",     "doc",           "docs",    "example",
-      "examples",   "features",    "gender",      "gt",         "imagesets",     "index",   "info",
-      "infos",      "key",         "label",       "labels",     "licence",       "license", "list",
-      "lists",      "manifest",    "mapping",     "mask",       "masks",         "meta",    "metadata",
-      "names",      "readme",      "sample",      "scripts",    "segmentations", "stats",   "submission",
-      "synsets",    "truth",       "vocab",       "words"};
-  const std::string lower = lower_case(name);
-  for (size_t at = 0; at < lower.size();) {
-    const auto is_letter = [&](size_t i) { return i < lower.size() && lower[i] >= 'a' && lower[i] <= 'z'; };
-    size_t end = at;
-    while (is_letter(end)) ++end;
-    if (end > at && std::ranges::binary_search(known, std::string_view(lower).substr(at, end - at)))
-      return true;
-    at = std::max(end, at + 1);
-  }
-  return false;
-}
-
 // Files or folders side by side, some of them named like splits.
 struct Point {
   const Folder* folder = nullptr;
   std::vector<std::pair<std::string, SplitName>> entries;  // names, in order
-  bool are_folders = false;
+  bool are_folders = false, are_images = false;
   int rank = 0;  // the highest of the entries
   bool are_splits =
-      false;           // two kinds whose names differ in the word alone; else they may mean something else
+      false;           // two words, and the names differ in these alone; else they may mean something else
   std::string beside;  // the first entry that is neither a split nor usual beside splits
-  size_t kinds = 0;
+  size_t kinds = 0, names = 0;
+  std::set<std::string, std::less<>> folders;  // of a point of files: entries that are folders
+  std::vector<std::string> copies;             // left out: the same files compressed
 };
+using NamedEntries = std::vector<std::pair<std::string, SplitName>>;
 
-bool has_two_kinds_of_one_name(const std::vector<std::pair<std::string, SplitName>>& entries) {
-  std::map<std::string_view, std::set<SplitKind>> kinds;
-  for (const auto& [name, split] : entries)
-    if (split.kind != SplitKind::other) kinds[split.rest].insert(split.kind);
-  return std::ranges::any_of(kinds, [](const auto& one) { return one.second.size() > 1; });
+// "train" of "train2017" and "trainA": these are two sets of one split.
+std::string word_of(std::string_view name) {
+  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  if (name.size() > 1 && is_upper(name.back()) && !is_upper(name[name.size() - 2])) name.remove_suffix(1);
+  return lower_case(name);
 }
 
-// The kind of file of which a folder has most, as shards_of() finds it.
+// "train" and "test", but also "val" and "dev", "train" and "trainval": whether two of one kind overlap is
+// not known. The rest of the names is the same, or one is just the word: "train" and "dev_matched".
+bool have_two_splits(const NamedEntries& entries) {
+  std::map<std::string_view, std::set<std::string>> words;  // by the rest
+  std::set<SplitKind> bare, all;
+  for (const auto& [name, split] : entries) {
+    words[split.rest].insert(word_of(split.name));
+    if (split.kind == SplitKind::other) continue;  // "train" and "unlabeled", but not "query_log"
+    all.insert(split.kind);
+    if (split.is_bare()) bare.insert(split.kind);
+  }
+  return std::ranges::any_of(words, [](const auto& one) { return one.second.size() > 1; }) ||
+         (!bare.empty() && all.size() > 1);
+}
+
+// Puts the names that are of splits into `entries`, also "mytrain" and "mytest", "train" and "trainannot".
+void take_split_names(const std::vector<std::string>& names, bool are_folders, NamedEntries& entries,
+                      std::vector<std::string>& others) {
+  for (const std::string& name : names) {
+    if (auto split = split_name(name, are_folders))
+      entries.emplace_back(name, *std::move(split));
+    else
+      others.push_back(name);
+  }
+  std::map<std::string, NamedEntries> by_rest;
+  for (const std::string& name : others)
+    for (SplitName& split : joined_split_names(name, are_folders)) {
+      std::string rest = split.rest;
+      by_rest[std::move(rest)].emplace_back(name, std::move(split));
+    }
+  std::set<std::string, std::less<>> taken;
+  for (auto& [rest, joined] : by_rest) {
+    const SplitKind first = joined.front().second.kind;
+    if (std::ranges::all_of(joined, [&](const auto& entry) { return entry.second.kind == first; })) continue;
+    for (auto& [name, split] : joined)
+      if (taken.insert(name).second) entries.emplace_back(name, std::move(split));
+  }
+  std::erase_if(others, [&](const std::string& name) { return taken.contains(name); });
+  std::ranges::sort(entries, {}, &NamedEntries::value_type::first);
+}
+
+constexpr std::string_view kJson = ".json";
+
+// The kind of file of which a folder has most, as shards_of() finds it; files of JSON if there is no other.
 const std::vector<std::string_view>* most_common(const Folder& folder) {
   const std::vector<std::string_view>* out = nullptr;
   for (const bool is_text : {false, true}) {
@@ -162,7 +98,26 @@ const std::vector<std::string_view>* most_common(const Folder& folder) {
     }
     if (out) return out;
   }
-  return nullptr;
+  const auto json = folder.files.find(std::string(kJson));
+  return json == folder.files.end() ? nullptr : &json->second;
+}
+
+// Splits in other formats than most: "test.parquet" beside "train.csv".
+void add_those_of_other_kinds(const Folder& folder, const std::string& most, Point& out) {
+  std::set<std::pair<SplitKind, std::string>> known;
+  for (const auto& [name, split] : out.entries) known.emplace(split.kind, split.rest);
+  const std::set<std::pair<SplitKind, std::string>> of_most = known;
+  for (const auto& [kind, names] : folder.files) {
+    const bool is_data = !is_beside_data(kind) || (is_text_data(kind) && kind != ".txt");
+    if (kind == most || !is_data) continue;
+    for (const std::string_view name : names) {
+      auto split = split_name(name, false);
+      if (!split || split->kind == SplitKind::other || of_most.contains({split->kind, split->rest})) continue;
+      const bool is_alike =
+          std::ranges::any_of(of_most, [&](const auto& one) { return one.second == split->rest; });
+      if (is_alike) out.entries.emplace_back(name, *std::move(split));
+    }
+  }
 }
 
 // "seg_pred" is one of the splits "seg_train" and "seg_test".
@@ -186,11 +141,14 @@ Point finished(Point out, std::vector<std::string> others) {
   std::set<SplitKind> kinds;
   for (const auto& [name, split] : out.entries)
     if (split.kind != SplitKind::other) kinds.insert(split.kind);
-  out.kinds = kinds.size();
+  std::set<std::string> names;
+  for (const auto& [name, split] : out.entries)
+    if (split.kind != SplitKind::other) names.insert(lower_case(split.name));
+  out.kinds = kinds.size(), out.names = names.size();
   if (out.kinds == 0) out.entries.clear();
-  out.are_splits = has_two_kinds_of_one_name(out.entries);
+  out.are_splits = have_two_splits(out.entries);
   if (out.are_splits) add_those_named_alike(others, out);
-  const auto unusual = std::ranges::find_if_not(others, is_known_company);
+  const auto unusual = std::ranges::find_if_not(others, is_usual_beside);
   if (unusual != others.end()) out.beside = *unusual;
   return out;
 }
@@ -198,36 +156,45 @@ Point finished(Point out, std::vector<std::string> others) {
 Point folders_of(const Folder& folder) {
   Point out;
   out.folder = &folder, out.are_folders = true;
+  std::vector<std::string> names, others;
   for (const auto& [name, below] : folder.folders)
-    if (auto split = split_name(name, true); split && below->rank() > 0) {
-      out.rank = std::max(out.rank, below->rank());
-      out.entries.emplace_back(name, *std::move(split));
-    }
-  std::set<std::string_view> named;
-  for (const auto& [name, split] : out.entries) named.insert(name);
-  std::vector<std::string> others;
-  for (const auto& [name, below] : folder.folders)
-    if (below->rank() >= out.rank && !named.contains(name)) others.push_back(name);
+    if (below->rank() > 0) names.push_back(name);
+  take_split_names(names, true, out.entries, others);
+  const auto rank_of = [&](const std::string& name) { return folder.folders.find(name)->second->rank(); };
+  for (const auto& [name, split] : out.entries) out.rank = std::max(out.rank, rank_of(name));
   // Folders of lists beside those of images: "train/", "test/", "labels_train/".
-  std::erase_if(out.entries, [&](const auto& entry) {
-    return folder.folders.find(entry.first)->second->rank() < out.rank;
-  });
+  std::erase_if(others, [&](const std::string& name) { return rank_of(name) < out.rank; });
+  std::erase_if(out.entries, [&](const auto& entry) { return rank_of(entry.first) < out.rank; });
   return finished(std::move(out), std::move(others));
 }
 
 Point files_of(const Folder& folder) {
   Point out;
   out.folder = &folder;
-  const std::vector<std::string_view>* names = most_common(folder);
-  if (!names) return out;
-  std::vector<std::string> others;
-  for (const std::string_view name : *names) {
-    if (auto split = split_name(name, false))
-      out.entries.emplace_back(name, *std::move(split));
-    else
-      others.emplace_back(name);
+  const std::vector<std::string_view>* most = most_common(folder);
+  if (!most) return out;
+  std::vector<std::string> names(most->begin(), most->end()), others;
+  take_out_copies(names, out.copies);
+  take_split_names(names, false, out.entries, others);
+  const std::string kind = shard_kind(names.front());
+  out.rank = is_beside_data(kind) ? 1 : 2;
+  if (kind == kJson) {  // read only as splits: what else lies there are descriptions
+    out = finished(std::move(out), {});
+    if (!out.are_splits) out.entries.clear(), out.kinds = 0;
+    return out;
   }
-  out.rank = is_beside_data(shard_kind(names->front())) ? 1 : 2;
+  if (!out.entries.empty()) add_those_of_other_kinds(folder, kind, out);
+  return finished(std::move(out), std::move(others));
+}
+
+// Images in one folder: "train_0.jpg", "val_0.jpg".
+Point images_of(const Folder& folder) {
+  Point out;
+  out.folder = &folder, out.are_images = true, out.rank = 3;
+  for (const std::string_view name : folder.split_images)
+    out.entries.emplace_back(name, *split_name(name, false));
+  std::vector<std::string> others;
+  if (!folder.other_image.empty()) others.emplace_back(folder.other_image);
   return finished(std::move(out), std::move(others));
 }
 
@@ -266,14 +233,20 @@ std::vector<Split> splits_at(const Point& point) {
     if (!is_role(entry, split.rest)) rests[lower_case(split.name)].insert(split.rest);
   std::map<std::string, Split> by_name;
   for (const auto& [entry, split] : point.entries) {
-    const bool is_alone = rests[lower_case(split.name)].size() < 2 || split.is_bare();
+    const bool is_alone = point.are_images || rests[lower_case(split.name)].size() < 2 || split.is_bare();
     const std::string name = is_alone ? split.name : split_stem(entry);
     Split& out = by_name.try_emplace(lower_case(name), Split{name, {}}).first->second;
-    out.are_folders = point.are_folders, out.kind = split.kind;
+    const bool is_folder = point.are_folders || point.folders.contains(entry);
+    out.are_folders = is_folder, out.kind = split.kind;
     const std::string& above = point.folder->path;
-    out.paths.push_back(point.are_folders ? without_repeated(*point.folder, entry)
-                        : above.empty()   ? entry
-                                          : above + "/" + entry);
+    if (point.are_images) out.images_in = above;
+    for (const std::string& copy : point.copies)
+      if (without_compression(copy) == entry)
+        out.notes.push_back(in_quotes(copy) + " is left out, since " + in_quotes(entry) +
+                            " lies beside it; pass its path to read it");
+    out.paths.push_back(is_folder       ? without_repeated(*point.folder, entry)
+                        : above.empty() ? entry
+                                        : above + "/" + entry);
   }
   std::vector<Split> out;
   for (auto& [name, split] : by_name) out.push_back(std::move(split));
@@ -312,31 +285,87 @@ void add_annotations(const Listing& listing, std::vector<Split>& splits) {
 
 // The classes of all splits, where some lack a few of them: a label means the same in each.
 void number_classes_alike(const Folder& root, std::vector<Split>& splits) {
-  std::map<Split*, std::set<std::string>> classes;
-  for (Split& split : splits) {
-    const Folder* folder =
-        split.are_folders && split.paths.size() == 1 ? find_folder(root, split.paths[0]) : nullptr;
-    if (!folder || folder->images > 0 || !folder->has_images || !split.format.empty()) continue;
-    for (const auto& [name, below] : folder->folders)
-      if (below->has_images) classes[&split].insert(name);
-  }
+  std::map<std::pair<Split*, std::string>, std::set<std::string>> classes;  // of each folder
+  for (Split& split : splits)
+    for (const std::string& path : split.paths) {
+      const Folder* folder = split.are_folders ? find_folder(root, path) : nullptr;
+      if (!folder || folder->images > 0 || !folder->has_images || !split.format.empty()) continue;
+      for (const auto& [name, below] : folder->folders)
+        if (below->has_images || !is_usual_beside(name)) classes[{&split, path}].insert(name);
+    }
   const auto most = std::ranges::max_element(classes, {}, [](const auto& one) { return one.second.size(); });
   if (most == classes.end()) return;
-  // Others may be folders of another kind: "val/images/".
+  // Others may be folders of another kind: "val/images/". Those of one split are parts of it.
   std::erase_if(classes, [known = most->second](const auto& one) {
+    if (one.first.first->paths.size() > 1) return false;
     return std::ranges::none_of(one.second, [&](const std::string& name) { return known.contains(name); });
   });
   std::set<std::string> all;
   bool differ = false;
-  for (const auto& [split, names] : classes) {
+  std::set<Split*> of_classes;
+  for (const auto& [folder, names] : classes) {
     differ = differ || names != classes.begin()->second;
     all.insert(names.begin(), names.end());
+    of_classes.insert(folder.first);
   }
   if (!differ) return;
-  for (const auto& [split, names] : classes) {
+  for (Split* split : of_classes) {
     split->format = "image_folder";
     split->options.emplace_back("classes", Value::List(all.begin(), all.end()));
   }
+}
+
+// YOLO's boxes lie in text files beside the images, which no format here reads.
+void note_labels_beside(const Folder& root, std::vector<Split>& splits) {
+  constexpr std::string_view images = "images";
+  for (Split& split : splits) {
+    if (!split.are_folders || split.paths.size() != 1) continue;
+    const std::string& path = split.paths[0];
+    std::string labels = path + "/labels";
+    if (const size_t at = ("/" + path + "/").find("/images/"); at != std::string::npos)
+      labels = path.substr(0, at) + "labels" + path.substr(at + images.size());
+    const Folder* folder = find_folder(root, labels);
+    if (!folder || folder->has_images || !folder->files.contains(".txt")) continue;
+    split.notes.push_back("the text files in " + in_quotes(labels) +
+                          " are not read, only the images; a Python function in map() can read them, or "
+                          "convert them to COCO's annotations");
+  }
+}
+
+// Kaggle's "train.csv" beside the images in "train/".
+void note_tables_beside(const Point& point, std::vector<Split>& splits) {
+  if (point.rank < 3) return;
+  for (const auto& [kind, names] : point.folder->files)
+    for (const std::string_view name : names) {
+      const auto table = kind == ".txt" ? std::nullopt : split_name(name, false);
+      for (Split& split : splits)
+        if (table && split.are_folders && table->kind == split.kind &&
+            (table->is_bare() || table->rest.starts_with("*_label") || table->rest.starts_with("*_anno")))
+          split.notes.push_back(in_quotes(name) + " beside the images of " + Value(split.name).dump() +
+                                " is not read; open it by its path if its fields are needed");
+    }
+}
+
+// "trainval" is "train" and "val" once more.
+void note_overlaps(std::vector<Split>& splits) {
+  for (Split& split : splits)
+    if (lower_case(split.name) == "trainval")
+      for (const Split& other : splits)
+        if (&other != &split && (other.kind == SplitKind::train || other.kind == SplitKind::validation))
+          split.overlaps.push_back(other.name);
+}
+
+// "train.csv" beside "test/": neither are splits alone.
+Point with_folders(Point files, const Point& folders) {
+  Point both = files;
+  both.beside.clear();
+  for (const auto& entry : folders.entries) both.entries.push_back(entry), both.folders.insert(entry.first);
+  std::vector<std::string> others;
+  for (const std::string& beside : {files.beside, folders.beside})
+    if (!beside.empty()) others.push_back(beside);
+  both = finished(std::move(both), std::move(others));
+  if (both.are_splits) return both;
+  return files.kinds > folders.kinds ? files : folders;
 }
 
 // All places with names of splits, the topmost first; not those below folders that are splits.
@@ -349,7 +378,11 @@ std::vector<Point> points_of(const Folder& root) {
     Point point = folders_of(*folder), files = files_of(*folder);
     const bool takes_files =
         files.kinds > point.kinds || (files.kinds == point.kinds && files.rank > point.rank);
-    if (takes_files && point.rank < 3) point = std::move(files);
+    if (!point.are_splits && !files.are_splits && point.rank == files.rank)
+      point = with_folders(std::move(files), point);
+    else if (takes_files && point.rank < 3)
+      point = std::move(files);
+    if (Point images = images_of(*folder); images.are_splits && !point.are_splits) point = std::move(images);
     const bool is_one = !point.entries.empty();
     if (is_one) out.push_back(point);
     if (depth >= kDeepest || (is_one && point.are_splits && point.are_folders)) continue;
@@ -370,10 +403,16 @@ Splits find_splits(const Listing& listing) {
       if (downloaded.size() > 1) out.data_sets.push_back(one.folder);
     return out;
   }
-  const Folder root = tree_of(listing);
+  const Folder root = folder_tree(listing);
   std::vector<Point> points = points_of(root);
-  // Lists of images lie beside the images: they are no data.
-  std::erase_if(points, [&](const Point& point) { return point.rank < root.rank(); });
+  // Lists of images lie beside the images: they are no data. Other tables are those that would be read,
+  // unless what lies below has splits itself.
+  const bool has_higher = std::ranges::any_of(
+      points, [&](const Point& point) { return point.are_splits && point.rank == root.rank(); });
+  std::erase_if(points, [&](const Point& point) {
+    const bool is_read = point.folder == &root && !point.are_folders && !root.has_images && !has_higher;
+    return point.rank < root.rank() && !is_read;
+  });
   const bool has_splits = std::ranges::any_of(points, &Point::are_splits);
   const auto depth = [](const Point& point) {
     const std::string& path = point.folder->path;
@@ -386,6 +425,7 @@ Splits find_splits(const Listing& listing) {
   std::erase_if(points, [&](const Point& point) { return depth(point) != least || point.kinds == 0; });
   if (points.size() > 1) {
     for (const Point& point : points) out.data_sets.push_back(point.folder->path);
+    for (const Split& split : splits_at(points.front())) out.names_in_first.push_back(split.name);
     out.are_certain = has_splits;
     return out;
   }
@@ -394,11 +434,14 @@ Splits find_splits(const Listing& listing) {
   add_solution(listing, root, out.all);
   add_annotations(listing, out.all);
   number_classes_alike(root, out.all);
+  note_labels_beside(root, out.all);
+  note_tables_beside(point, out.all);
+  note_overlaps(out.all);
   out.are_certain = point.are_splits && point.beside.empty();
-  out.are_likely =
-      point.are_splits || (point.kinds > 1 && std::ranges::any_of(point.entries, [&](const auto& entry) {
-                             return point.are_folders || entry.second.is_bare();
-                           }));
+  out.are_likely = point.are_splits || (point.are_folders && point.entries.size() > 1) ||
+                   (point.kinds > 1 && std::ranges::any_of(point.entries, [](const auto& entry) {
+                      return entry.second.is_bare();
+                    }));
   out.beside = point.beside;
   return out;
 }
@@ -413,14 +456,9 @@ std::string split_names_text(const Splits& splits) {
 namespace {
 
 Result<Split> choose_split(const Splits& splits, const std::string& name) {
-  for (const Split& split : splits.all)
-    if (lower_case(split.name) == lower_case(name)) return split;
-  const auto kind = split_kind(name);
-  const Split* found = nullptr;
-  size_t count = 0;
-  for (const Split& split : splits.all)
-    if (kind && split.kind == *kind && lower_case(split.name) != "trainval") found = &split, ++count;
-  if (count == 1) return *found;
+  std::vector<KnownSplit> known;
+  for (const Split& split : splits.all) known.push_back({split.name, split.kind});
+  if (const auto found = meant_split(known, name)) return splits.all[*found];
   return invalid("split: there is no " + Value(name).dump() + ", only " + split_names_text(splits));
 }
 
@@ -431,8 +469,13 @@ Result<std::vector<Split>> choose_splits(const Splits& splits, const Value& want
     std::string names;
     for (size_t i = 0; i < std::min(splits.data_sets.size(), kShownDataSets); ++i)
       names += (names.empty() ? "" : ", ") + in_quotes(splits.data_sets[i]);
+    const std::string example = splits.names_in_first.empty() ? std::string() : splits.names_in_first.back();
     return invalid("contains the splits of several data sets; open one of them: " + names +
-                   (splits.data_sets.size() > kShownDataSets ? ", …" : ""));
+                   (splits.data_sets.size() > kShownDataSets ? ", …" : "") +
+                   (example.empty() ? ""
+                                    : ", with split=, such as \"" + example +
+                                          "\"; zip() joins two of them sample by sample, concatenate() one "
+                                          "after the other"));
   }
   if (wanted.text()) {
     if (*wanted.text() == "all") return splits.all;
@@ -440,15 +483,16 @@ Result<std::vector<Split>> choose_splits(const Splits& splits, const Value& want
     return std::vector{std::move(one)};
   }
   std::vector<Split> out;
+  std::vector<std::string> chosen;
   if (wanted.list())
     for (const Value& name : *wanted.list()) {
       if (!name.text())
         return invalid("split: expected names of splits, got " + name.dump() + " in the list");
       HEADRACE_ASSIGN(Split one, choose_split(splits, *name.text()));
-      const auto is_it = [&](const Split& other) { return other.name == one.name; };
-      if (std::ranges::any_of(out, is_it)) return invalid("split: " + name.dump() + " is given twice");
+      chosen.push_back(one.name);
       out.push_back(std::move(one));
     }
+  if (!out.empty()) HEADRACE_TRY(check_named_once(*wanted.list(), chosen));
   if (out.empty()) return invalid("split: expected a name, a list of names or \"all\", got " + wanted.dump());
   return out;
 }

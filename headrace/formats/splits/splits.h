@@ -2,6 +2,7 @@
 // ("train/cat/1.jpg", "val/…"), at any level, and the layouts of MNIST, CIFAR and COCO as they are
 // downloaded. Pure; any thread.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct Split {
   std::vector<std::string> option_paths = {};
   bool are_folders = false;
   SplitKind kind = SplitKind::other;
+  std::optional<std::string> images_in = std::nullopt;  // the paths are some of the images in this folder
+  std::vector<std::string> notes = {};                  // what is left out of it
+  std::vector<std::string> overlaps = {};               // splits with some of the same samples
 };
 
 struct Splits {
@@ -32,6 +36,7 @@ struct Splits {
   std::string beside = {};
   // Folders of several data sets, each with splits; `all` is empty.
   std::vector<std::string> data_sets = {};
+  std::vector<std::string> names_in_first = {};  // those of the splits of the first of them
 };
 Splits find_splits(const Listing& listing);
 

@@ -136,6 +136,53 @@ TEST(Splits, OfSeveralDataSetsAreNotGuessed) {
               HasSubstr("contains the splits of several data sets; open one of them: 'a', 'b'"));
 }
 
+TEST(Splits, OfOneKindOrOfSeveralFormats) {
+  EXPECT_THAT(lines_of_files({"val.csv", "dev.csv"}), ElementsAre("dev: dev.csv", "val: val.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test.parquet"}),
+              ElementsAre("test: test.parquet", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train.parquet", "train.csv"}), ElementsAre("train? train.parquet"));
+  EXPECT_THAT(lines_of_files({"train.json", "test.json", "config.json"}),
+              ElementsAre("test: test.json", "train: train.json"));
+  EXPECT_THAT(lines_of_files({"train.json", "config.json"}), IsEmpty());
+  EXPECT_THAT(lines_of_files({"train.csv", "train.csv.gz", "test.csv.gz"}),
+              ElementsAre("test: test.csv.gz", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train2017.csv", "train2018.csv"}),
+              ElementsAre("train2017? train2017.csv", "train2018? train2018.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test/0.csv"}), ElementsAre("test: test", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test.csv", "videos/0.mp4"}),
+              ElementsAre("test: test.csv", "train: train.csv"));
+  EXPECT_THAT(lines_of_files({"train.csv", "test.csv", "data/train.parquet", "data/test.parquet"}),
+              ElementsAre("test: data/test.parquet", "train: data/train.parquet"));
+  EXPECT_THAT(lines_of_files({"train/a/1.jpg", "val/a/1.heic"}), ElementsAre("train: train", "val: val"));
+  EXPECT_THAT(lines_of_files({"train.txt", "unlabeled.txt"}),
+              ElementsAre("train: train.txt", "unlabeled: unlabeled.txt"));
+  EXPECT_THAT(lines_of_files({"train.txt", "query_log.txt"}),
+              ElementsAre("query? query_log.txt", "train? train.txt"));
+  EXPECT_TRUE(splits_of_files({"train/1.jpg", "train_blurred/1.jpg"}).are_likely);
+  EXPECT_THAT(lines_of_files({"dev.txt", "devtest.txt"}),
+              ElementsAre("dev: dev.txt", "devtest: devtest.txt"));
+  EXPECT_THAT(lines_of_files({"train/1.jpg", "final_test/1.jpg"}),
+              ElementsAre("test: final_test", "train: train"));
+}
+
+TEST(Splits, AreWordsJoinedToOthers) {
+  EXPECT_THAT(lines_of_files({"mytrain.csv", "mytest.csv"}),
+              ElementsAre("test: mytest.csv", "train: mytrain.csv"));
+  EXPECT_THAT(lines_of_files({"contest.csv", "latest.csv", "strain.csv"}), IsEmpty());
+  EXPECT_THAT(lines_of_files({"train/1.jpg", "trainannot/1.png", "val/1.jpg", "valannot/1.png"}),
+              ElementsAre("train: train", "trainannot: trainannot", "val: val", "valannot: valannot"));
+}
+
+TEST(Splits, AreImagesInOneFolder) {
+  EXPECT_THAT(lines_of_files({"train_0.jpg", "train_1.jpg", "val_0.jpg"}),
+              ElementsAre("train: train_0.jpg train_1.jpg", "val: val_0.jpg"));
+  EXPECT_THAT(lines_of_files({"train_0.jpg", "val_0.jpg", "logo.png"}),
+              ElementsAre("train? train_0.jpg", "val? val_0.jpg"));
+  EXPECT_THAT(lines_of_files({"train_0.jpg", "train_1.jpg", "n_0.jpg"}), IsEmpty());
+  EXPECT_THAT(lines_of_files({"cat_train_0.jpg", "cat_test_0.jpg", "dog_train_0.jpg"}),
+              ElementsAre("test: cat_test_0.jpg", "train: cat_train_0.jpg dog_train_0.jpg"));
+}
+
 std::string chosen(const Splits& splits, const char* json) {
   const auto found = choose_splits(splits, *Value::parse(json));
   if (!found.ok()) return std::string(found.status().text());

@@ -49,11 +49,15 @@ std::string excerpt(std::string_view text, size_t at) {
 }
 
 // REQUIRES: the string is not UTF-8, or byte `at` begins one of a list inside a character.
-Status not_utf8(std::string_view text, size_t at, const std::string& which, std::string_view cure) {
+std::string expected_utf8(std::string_view text, size_t at) {
   std::string got = "0x";
   append_hex(got, text[at]);
-  return corrupt(which + ": expected UTF-8, got byte " + got + " at position " + std::to_string(at) + " of " +
-                 excerpt(text, at) + std::string(cure));
+  return "expected UTF-8, got byte " + got + " at position " + std::to_string(at) + " of " +
+         excerpt(text, at);
+}
+
+Status not_utf8(std::string_view text, size_t at, const std::string& which, std::string_view cure) {
+  return corrupt(which + ": " + expected_utf8(text, at) + std::string(cure));
 }
 
 Status check_string(std::string_view text, const std::string& name, std::string_view cure) {
@@ -85,13 +89,19 @@ bool add_up(size_t size, const View& lengths) {
   return left == 0;
 }
 
-Status check_list(std::string_view all, const View& lengths, const std::string& name, std::string_view cure) {
+// Whether a string of a list ends inside a character: two halves of one are good side by side only. REQUIRES:
+// all strings together are UTF-8.
+bool cuts_a_character(std::string_view all, const View& lengths) {
   bool is_cut = false;
   for_each_string(all, lengths, [&](std::string_view one) {
     is_cut = is_cut || (!one.empty() && continues_character(one[0]));
   });
+  return is_cut && add_up(all.size(), lengths);
+}
+
+Status check_list(std::string_view all, const View& lengths, const std::string& name, std::string_view cure) {
   const bool is_whole = is_valid(all);
-  if (is_whole && (!is_cut || !add_up(all.size(), lengths))) return {};
+  if (is_whole && !cuts_a_character(all, lengths)) return {};
   const std::string end = (is_whole ? "; lengths count bytes, not characters" : "") + std::string(cure);
   Status out;
   size_t i = 0;
@@ -164,13 +174,6 @@ struct Strings {
 };
 using StringsPtr = std::shared_ptr<const Strings>;
 
-bool are_all_utf8(std::string_view text, const View& lengths) {
-  bool out = true;
-  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return out;
-  for_each_string(text, lengths, [&](std::string_view one) { out = out && utf8_prefix(one) == one.size(); });
-  return out;
-}
-
 // Memory of put_checked(), kept by each thread: rows are often put one by one.
 struct PutMemory {
   std::vector<FieldPlace> places;
@@ -209,10 +212,9 @@ size_t put_checked(const Strings& strings, size_t num_rows, std::span<const Fiel
     const FieldPlace& place = to[fields[i].at];
     if (place.texts) {
       n = num_utf8(std::span(memory.texts[i]).first(n), memory.owners[i].size() == 1);
-      // Of a list, each string by itself: two halves of a character would be good side by side.
       const Tensor* const lengths = fields[i].is_list ? to[fields[i].at + 1].tensors : nullptr;
       for (size_t row = 0; lengths && row < n; ++row)
-        if (!are_all_utf8(characters(memory.texts[i][row]), lengths[row].view())) n = row;
+        if (cuts_a_character(characters(memory.texts[i][row]), lengths[row].view())) n = row;
     } else if (place.tensors) {
       const Tensor* const lengths = fields[i].is_list ? to[fields[i].at + 1].tensors : nullptr;
       const auto is_good = [&](size_t row) {
@@ -318,6 +320,13 @@ std::set<std::string, std::less<>>& own_checks() {
 }
 
 }  // namespace
+
+std::string shown_bytes(std::string_view text) {
+  const size_t at = utf8_prefix(text);
+  return at == text.size() ? Value(std::string(text)).dump() : excerpt(text, at);
+}
+
+std::string expected_utf8(std::string_view text) { return expected_utf8(text, utf8_prefix(text)); }
 
 OptionInfo encoding_option() {
   return {"encoding", "Literal[\"utf-8\", \"latin-1\", \"bytes\"]",

@@ -43,6 +43,11 @@ class StringFields {
   std::vector<Field> fields_;
 };
 
+// "expected UTF-8, got byte 0xe9 at position 3 of 'caf\xe9'". REQUIRES: the text is not UTF-8.
+std::string expected_utf8(std::string_view text);
+// Bytes for a message, in quotes: those that are no characters as \xe9.
+std::string shown_bytes(std::string_view text);
+
 // The same characters in UTF-8.
 std::string utf8_of_latin1(std::string_view text);
 

@@ -9,6 +9,8 @@
 namespace headrace {
 namespace {
 
+constexpr uint64_t kMostLine = uint64_t{64} << 20;
+
 // A record is a line with its line end, which the last line may lack.
 class LineFinder final : public RecordFinder {
  public:
@@ -41,7 +43,12 @@ class LineFinder final : public RecordFinder {
 
  private:
   void add(uint64_t end, FileIndex& index) {
-    if (header_ == 0) index.records.push_back({line_, end - line_});
+    if (header_ == 0 && end - line_ > kMostLine)
+      index.damaged.push_back(
+          {index.records.size(), line_,
+           "expected lines of at most 64 MiB, got one of " + std::to_string(end - line_) + " bytes"});
+    else if (header_ == 0)
+      index.records.push_back({line_, end - line_});
     header_ -= std::min<uint64_t>(header_, 1);
     line_ = end;
   }
@@ -101,7 +108,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Options options, options_of(request));
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "any"));
   RecordOpening out;
-  out.kind = std::string("text 1 ") + (options.is_text ? "utf-8 " : "bytes ") +
+  out.kind = std::string("text 2 ") + (options.is_text ? "utf-8 " : "bytes ") +
              std::to_string(options.header) + " " + compression;
   out.files = request.path().files;
   out.index = [files = out.files, options](uint64_t file) {

@@ -101,10 +101,24 @@ TEST(Text, AFileThatWasWrittenAnewMeanwhileIsNoText) {
   EXPECT_THAT(std::string(second.status().text()), HasSubstr("the file has changed since it was indexed"));
 }
 
-TEST(Text, IsOnlyReadWhenNamed) {
+TEST(Text, IsOnlyReadWhenNamedAndTheErrorSaysSo) {
   MemoryStore store;
   store.add("x.txt", "one line\n");
-  EXPECT_FALSE(open_source(store, "x.txt").ok());
+  store.add("y.txt.gz", deflated("one line\n", Wrap::gzip));
+  for (const char* path : {"x.txt", "y.txt.gz"}) {
+    const auto source = open_source(store, path);
+    ASSERT_FALSE(source.ok());
+    EXPECT_THAT(std::string(source.status().text()),
+                HasSubstr("format=\"text\", or read_text(), reads its lines"));
+  }
+}
+
+TEST(Text, ALineThatIsTooLongCostsItselfOnly) {
+  const std::string text = "a\n" + std::string((64 << 20) + 1, 'x') + "\nb\n";
+  for (const std::string& bytes : {text, deflated(text, Wrap::gzip)})
+    EXPECT_THAT(
+        lines_of(bytes),
+        ElementsAre("a", HasSubstr("expected lines of at most 64 MiB, got one of 67108866 bytes"), "b"));
 }
 
 TEST(Text, WhatIsCutOfADeflatedFileIsOneSampleThatIsLost) {

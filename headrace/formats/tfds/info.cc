@@ -67,7 +67,7 @@ const TfdsSplit* find(const TfdsInfo& info, const std::string& name) {
 Result<std::vector<SplitPart>> parts_of(const TfdsInfo& info, const std::string& split) {
   if (split.empty()) {
     if (info.splits.size() == 1) return std::vector<SplitPart>{{info.splits[0].name, {}, {}, {}}};
-    return invalid("has several splits; set split= to one of " + info.split_names());
+    return invalid("contains the splits " + info.split_names() + "; set split= to one of them");
   }
   HEADRACE_ASSIGN(std::vector<SplitPart> parts, parse_splits(split, SplitRules::tfds));
   std::vector<SplitPart> out;

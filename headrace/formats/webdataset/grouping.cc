@@ -23,6 +23,7 @@ Status Grouping::take(const TarHead& head, uint64_t position) {
     index_.records.push_back({position, 0});
     key_ = name->key;
     in_sample_ = 0;
+    passed_over_.add_key(key_);
   }
   RecordExtent& sample = index_.records.back();
   sample.length = position + head.end() - sample.offset;

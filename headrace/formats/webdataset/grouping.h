@@ -32,6 +32,7 @@ class Grouping {
   // Whether the member, or the end, that follows closes the last sample.
   bool is_closed_by(const TarHead& next) const;
 
+  void take_next_tar() { passed_over_.add_next_tar(); }
   FileIndex finish(std::string points);
   uint64_t members() const { return members_; }
   const std::vector<RecordExtent>& samples() const { return index_.records; }

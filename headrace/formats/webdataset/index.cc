@@ -20,6 +20,8 @@ namespace {
 constexpr uint64_t kMostBetween = 8192;
 // The first window holds the headers of a member, and usually a short member and the next headers, too.
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
+// How far another tar is looked for behind the end of one. Writers fill their last 10 KiB with zeros.
+constexpr uint64_t kMostBehind = 1 << 16;
 
 bool is_compressed(std::span<const std::byte> head) {
   constexpr std::array<std::string_view, 2> magics{"BZh", "\xfd\x37zXZ"};
@@ -31,6 +33,13 @@ Status compressed() {
   return {Code::unavailable,
           "expected a tar, plain or in gzip or zstd, got another compression, which has no random access; "
           "decompress it first"};
+}
+
+// Whether the first block that is not all zeros is the header of a tar.
+bool begins_tar_behind_zeros(std::span<const std::byte> bytes) {
+  const auto first = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{}; });
+  const auto at = static_cast<uint64_t>(first - bytes.begin()) / kTarBlock * kTarBlock;
+  return at < bytes.size() && is_tar_header(bytes.subspan(at));
 }
 
 // What is wrong with the end that `head` found; nothing if it `may_be_open`.
@@ -47,6 +56,8 @@ class Walk final : public Opening<FileIndex> {
   Walk(SourceFile file, bool may_be_open) : file_(std::move(file)), may_be_open_(may_be_open) {}
 
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
+    if (is_behind_ && !bytes.empty() && begins_tar_behind_zeros(bytes[0]->bytes())) grouping_.take_next_tar();
+    if (is_behind_) return ask_for_arrays();
     if (is_end_) return finish(bytes);
     if (!bytes.empty()) HEADRACE_TRY(scan(bytes[0]->bytes()));
     const uint64_t left = file_.size - position_;
@@ -54,6 +65,16 @@ class Walk final : public Opening<FileIndex> {
     if (left == 0 && !is_end_) HEADRACE_TRY(end(TarHead()));
     if (!is_end_)
       return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needed_), left)}});
+    if (behind_ > 0 && behind_ < file_.size) {
+      is_behind_ = true;
+      return Step<FileIndex>(std::vector<Extent>{{0, behind_, std::min(kMostBehind, file_.size - behind_)}});
+    }
+    return ask_for_arrays();
+  }
+
+ private:
+  Result<Step<FileIndex>> ask_for_arrays() {
+    is_behind_ = false;
     if (grouping_.arrays().empty()) return finish({});
     std::vector<Extent> heads;
     for (const Grouping::Array& array : grouping_.arrays())
@@ -61,7 +82,6 @@ class Walk final : public Opening<FileIndex> {
     return Step<FileIndex>(std::move(heads));
   }
 
- private:
   Step<FileIndex> finish(std::span<const BufferPtr> heads) {
     for (size_t i = 0; i < heads.size(); ++i) grouping_.look_at(grouping_.arrays()[i], heads[i]->bytes());
     return grouping_.finish("");
@@ -90,6 +110,7 @@ class Walk final : public Opening<FileIndex> {
 
   Status end(const TarHead& head) {
     is_end_ = true;
+    if (head.is_closed) behind_ = position_ + 2 * kTarBlock;
     Status status = check_end(head, may_be_open_);
     return status.ok() ? status : lose(std::move(status), grouping_.is_closed_by(head));
   }
@@ -108,7 +129,8 @@ class Walk final : public Opening<FileIndex> {
   uint64_t position_ = 0;  // of the next member's first header
   uint64_t window_ = kFirstWindow;
   uint64_t needed_ = 0;  // set when a member's headers are longer than the window
-  bool is_end_ = false;
+  bool is_end_ = false, is_behind_ = false;
+  uint64_t behind_ = 0;  // the first byte behind the tar's end
   std::string joined_;
   Grouping grouping_;
 };
@@ -138,6 +160,7 @@ class InflatingWalk final : public Opening<FileIndex> {
   static constexpr uint64_t kUnknown = uint64_t{1} << 62;  // bytes left, before the end is seen
 
   Status scan(std::span<const std::byte> piece) {
+    if (is_end_) look_behind(piece);
     while (!piece.empty() && !is_end_) {
       if (const auto skipped = std::min<uint64_t>(to_skip_, piece.size()); skipped > 0) {
         look(piece.first(skipped));
@@ -149,6 +172,7 @@ class InflatingWalk final : public Opening<FileIndex> {
       heads_.insert(heads_.end(), piece.begin(), piece.begin() + static_cast<ptrdiff_t>(taken));
       piece = piece.subspan(taken);
       if (heads_.size() == needed_) HEADRACE_TRY(take(kUnknown));
+      if (is_end_) heads_.clear(), look_behind(piece);
     }
     return {};
   }
@@ -175,6 +199,19 @@ class InflatingWalk final : public Opening<FileIndex> {
     heads_.clear();
     needed_ = kTarBlock;
     return {};
+  }
+
+  // Block by block behind the end.
+  void look_behind(std::span<const std::byte> piece) {
+    while (!piece.empty() && looked_behind_ < kMostBehind) {
+      const size_t taken = std::min<size_t>(kTarBlock - heads_.size(), piece.size());
+      heads_.insert(heads_.end(), piece.begin(), piece.begin() + static_cast<ptrdiff_t>(taken));
+      piece = piece.subspan(taken);
+      if (heads_.size() < kTarBlock) return;
+      looked_behind_ += kTarBlock;
+      if (begins_tar_behind_zeros(heads_)) grouping_.take_next_tar(), looked_behind_ = kMostBehind;
+      heads_.clear();
+    }
   }
 
   // The first bytes of an array of the first sample.
@@ -217,6 +254,7 @@ class InflatingWalk final : public Opening<FileIndex> {
   uint64_t to_look_ = 0;   // bytes still needed of the head of the array that is skipped
   uint64_t needed_ = kTarBlock;
   bool is_end_ = false, is_closed_ = false;  // closed: the last sample has all its members
+  uint64_t looked_behind_ = 0;               // bytes behind the end
   std::vector<std::byte> heads_, array_;
   std::string joined_;
   Inflater inflater_;

@@ -17,6 +17,10 @@ class PassedOver {
   void add_link(std::string_view member) { add(links_, member); }
   void add_without_suffix(std::string_view member) { add(without_suffix_, member); }
   void add_suffix(std::string_view suffix);
+  // A sample, whose key may begin with the name of a split: "train" of "train/0001".
+  void add_key(std::string_view key);
+  // Behind the end of the tar another one follows, as `cat a.tar b.tar` leaves it.
+  void add_next_tar() { ++next_tars_; }
   void add(const PassedOver& other);  // of another tar
   bool has_links() const { return links_.count > 0; }
 
@@ -35,6 +39,11 @@ class PassedOver {
   static void add(Group& group, std::string_view member);
 
   Group links_, without_suffix_;
+  std::set<std::string, std::less<>>
+      splits_;               // of this tar; of several, the first two or more in one of them
+  std::string last_folder_;  // of a key
+  bool has_other_keys_ = false;
+  uint64_t next_tars_ = 0;
   std::set<std::string, std::less<>> suffixes_;  // in lower case
 };
 

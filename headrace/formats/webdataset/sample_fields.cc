@@ -8,6 +8,7 @@
 
 #include "headrace/codecs/npy.h"
 #include "headrace/core/text/text.h"
+#include "headrace/formats/strings/utf8_strings.h"
 #include "headrace/formats/webdataset/sample_name.h"
 #include "headrace/formats/webdataset/tar_head.h"
 
@@ -232,7 +233,7 @@ Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix)
   int64_t value = 0;
   const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
-    return corrupt(in_quotes(suffix) + ": expected an integer, got " + Value(text.substr(0, kShown)).dump() +
+    return corrupt(in_quotes(suffix) + ": expected an integer, got " + shown_bytes(text.substr(0, kShown)) +
                    "; decode=False reads its bytes");
   return scalar(value);
 }

@@ -63,7 +63,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const SampleFields fields, wanted(request));
   HEADRACE_ASSIGN(const bool unfinished, request.flag("unfinished", false));
   RecordOpening out;
-  out.kind = unfinished ? "webdataset 4 unfinished" : "webdataset 4";
+  out.kind = unfinished ? "webdataset 5 unfinished" : "webdataset 5";
   out.files = request.path().files;
   out.index = [files = out.files, unfinished](uint64_t file) {
     return walk_webdataset(files[file], unfinished);

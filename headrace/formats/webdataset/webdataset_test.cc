@@ -143,6 +143,9 @@ TEST(Webdataset, FieldsAreChosenAndDecodedByName) {
       sample_of(**source, 0, store),
       ElementsAre("'cls': expected an integer, got \"x1\"; decode=False reads its bytes: x.tar, record 0 "
                   "at byte 0"));
+  source = opened(store, tar_member("c.cls", "\xE9 2") + tar_end(), fields({"cls"}));
+  ASSERT_TRUE(source.ok()) << source.status().text();
+  EXPECT_THAT(sample_of(**source, 0, store), ElementsAre(HasSubstr("expected an integer, got '\\xe9 2'; ")));
   Value options = fields({"pkl", "cls"});
   EXPECT_THAT(error_of(tar, options), HasSubstr("the field 'pkl' can only"));
   options.set("decode", false);

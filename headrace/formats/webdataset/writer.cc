@@ -86,6 +86,7 @@ Result<std::vector<Member>> members_of(const WriteRequest& request) {
       return invalid("webdataset: two fields would have the suffix " + in_quotes(member.suffix) +
                      "; choose another with suffixes={\"" + name + "\": …}");
     }
+    HEADRACE_TRY(check_member_name("x." + member.suffix).before("webdataset: "));
     if (member.content == Content::array) HEADRACE_TRY(check_npy(schema.specs[i].dtype).before(name + ": "));
     out.push_back(std::move(member));
   }
@@ -151,10 +152,10 @@ class WebdatasetWriter final : public FileWriter {
     for (size_t i = 0; i < fields.size(); ++i) {
       if (members_[i].content != Content::key) continue;
       std::string key(chars(fields[i].view()));
+      HEADRACE_TRY(check_member_name(key).before("'__key__': "));
       const std::string member = key + ".x";
       const auto name = sample_name(member);
-      if (!name || name->key != key || key.find('\0') != std::string::npos ||
-          key.size() + 256 > kMostTarName || key.starts_with('/'))
+      if (!name || name->key != key || key.size() + 256 > kMostTarName)
         return invalid("'__key__': expected a name whose last part has no dot, got " + in_quotes(key));
       return key;
     }

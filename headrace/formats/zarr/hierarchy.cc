@@ -72,6 +72,16 @@ std::string path_in_store(const std::string& root, std::string_view file) {
   return (root + (root.ends_with('/') ? "" : "/")).append(file);
 }
 
+Status check_metadata(const Listing& listing) {
+  for (const Listing::Problem& one : listing.problems) {
+    const std::string_view name = last_part(one.path);
+    if (name == kArray2 || name == kGroup2 || name == kAttributes2 || name == kAll2)
+      return Status(Code::io, in_quotes(one.path) + ": " + one.reason +
+                                  "; what it describes cannot be read without it");
+  }
+  return {};
+}
+
 int looks_like_store(const Names& files) {
   for (const std::string_view name : {kNode, kArray2, kGroup2, kAll2})
     if (find_name(files, name)) return 96;

@@ -7,7 +7,7 @@
 
 #include "headrace/formats/source.h"
 #include "headrace/formats/zarr/array.h"
-#include "headrace/io/name_list.h"
+#include "headrace/io/store.h"
 
 namespace headrace::zarr {
 
@@ -25,6 +25,9 @@ struct Hierarchy {
 std::string path_in_store(const std::string& root, std::string_view file);
 
 // Confidence that a folder with these files is a Zarr store: 0 to 100; and whether it looks like an N5 store.
+// An error if one of the files that describe a store of version 2, whose names are hidden, could not be
+// examined.
+Status check_metadata(const Listing& listing);
 int looks_like_store(const Names& files);
 bool looks_like_n5(const Names& files);
 

@@ -11,6 +11,7 @@
 #include "headrace/core/little_endian.h"
 #include "headrace/core/saturate.h"
 #include "headrace/core/text/base64.h"
+#include "headrace/core/text/text.h"
 #include "headrace/formats/meaning/attributes.h"
 
 namespace headrace::zarr {
@@ -190,6 +191,18 @@ std::vector<std::string> stores_of(const Hierarchy& hierarchy, const Names& file
   return out.empty() ? std::vector<std::string>{""} : out;
 }
 
+// A chunk that is not in the listing has the fill value, so the listing of an array must be whole, whatever
+// else is left out.
+Status check_listed(const Listing& listing, const Array& array) {
+  for (const Listing::Problem& one : listing.unread)
+    if (array.path.empty() || one.path == array.path || one.path.starts_with(array.path + "/"))
+      return Status(Code::io, in_quotes(one.path) + ": " + one.reason +
+                                  "; chunks that cannot be listed would be read as fill values, so that the "
+                                  "array " +
+                                  in_quotes("/" + array.path) + " is not read");
+  return {};
+}
+
 bool is_plain_field(const Field& field) {
   const Array& array = field.array;
   return !array.element.is_text() && array.cells_are_rows() && array.cell_chain().is_plain(array.element);
@@ -328,11 +341,8 @@ class Meaning {
     if (changes.any()) part.changes = std::make_shared<const FieldChanges>(std::move(changes));
     meant.schema = Schema::of(std::move(names), std::move(specs));
     if (out_->parts.size() == 1) {
-      out_->attributes = of_group, out_->field_attributes = std::move(of_fields), out_->schema = meant.schema;
+      out_->attributes = of_group, out_->field_attributes = std::move(of_fields);
     } else {
-      if (meant.schema != out_->schema)
-        return invalid("expected the fields of '" + out_->parts[0].path + "', " + out_->schema.text() +
-                       ", got " + meant.schema.text());
       keep_same(of_group, out_->attributes);
       keep_same_of_fields(of_fields, out_->field_attributes);
     }
@@ -341,6 +351,7 @@ class Meaning {
 
   Status finish() {
     HEADRACE_ASSIGN(out_->agreed, agree_.finish());
+    out_->schema = agree_.schema();
     if (!packed_.empty())
       out_->agreed.notes.push_back("the attributes of " + packed_ +
                                    " have a scale_factor or an add_offset, which is not applied, because the "
@@ -447,10 +458,14 @@ Result<Table> make_table(const Hierarchy& hierarchy, const TableOptions& options
   Meaning meaning(&out, hierarchy, options);
   for (const std::string& store : stores_of(hierarchy, out.listing->files)) {
     auto chosen = ChoosingArrays(hierarchy, store).run(options.group, options.names);
-    if (!chosen.ok()) return store.empty() ? chosen.status() : chosen.status().before("'" + store + "': ");
+    if (!chosen.ok())
+      return store.empty() ? chosen.status() : chosen.status().before(in_quotes(store) + ": ");
     Part& part = out.parts.emplace_back(*std::move(chosen));
-    for (Field& field : part.fields) field.chunks = find_chunks(out.listing->files, field.array);
-    HEADRACE_TRY(meaning.add(part).before(store.empty() ? "" : "'" + store + "': "));
+    for (Field& field : part.fields) {
+      HEADRACE_TRY(check_listed(*out.listing, field.array));
+      field.chunks = find_chunks(out.listing->files, field.array);
+    }
+    HEADRACE_TRY(meaning.add(part).before(store.empty() ? "" : in_quotes(store) + ": "));
     out.rows = saturating_add(out.rows, part.rows);
     if (out.rows > kMostRows) return Status(Code::exhausted, "expected at most 2^62 rows, got more");
   }

@@ -61,7 +61,7 @@ Status check_name(const std::string& name, const std::set<std::string>& arrays) 
       return invalid("zarr cannot have both a field " + in_quotes(name.substr(0, end)) + " and one below it");
     begin = end + 1;
   }
-  return {};
+  return check_member_name(name).before("zarr: ");
 }
 
 std::set<std::string> groups_above(const std::vector<std::string>& names) {

@@ -303,6 +303,7 @@ std::string without_slashes(std::string group) {
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
   if (!path.listing) return invalid("expected the folder of a store, got a file");
+  HEADRACE_TRY(zarr::check_metadata(*path.listing));
   zarr::TableOptions options;
   HEADRACE_ASSIGN(std::string group, request.text("group"));
   options.group = without_slashes(std::move(group));

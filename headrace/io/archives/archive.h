@@ -23,7 +23,8 @@ class ArchiveNames {
   // `path`, `folder`: as clean_path returns them; "" is the root.
   std::optional<uint32_t> find(std::string_view path) const;
   bool has_folder(std::string_view folder) const;
-  Listing list(std::string_view folder) const;  // REQUIRES, for both: the folder exists
+  // REQUIRES, for both: the folder exists. Links that lead nowhere are `unread`.
+  Listing list(std::string_view folder) const;
   Entries entries(std::string_view folder) const;
   size_t held_bytes() const;
 
@@ -35,6 +36,8 @@ class ArchiveNames {
   std::vector<uint32_t> numbers_;
   Names empty_folders_;  // sorted; all others are parts of paths of files
   std::vector<Listing::Problem> problems_;
+  std::vector<Listing::Problem> unread_;
+  bool has_no_data_ = false;  // whether a part of a path is_no_data()
 };
 
 // Without "//", "." and "..", or a slash at either end. Nothing when the path leads out of the archive.
@@ -80,7 +83,7 @@ class ArchiveContents {
   std::vector<Item> files_, folders_;
   std::vector<Link> links_;
   uint64_t link_bytes_ = 0;  // of links_
-  std::vector<Listing::Problem> problems_;
+  std::vector<Listing::Problem> problems_, unread_;
 };
 
 class Archive {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "headrace/io/archives/archive.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/sorted_names.h"
 
 namespace headrace {
@@ -12,6 +13,7 @@ namespace {
 // Bytes that links add: links to folders of links multiply.
 constexpr uint64_t kFreeLinked = uint64_t{64} << 20, kMostLinkedRatio = 8;
 constexpr int kLinksThroughLinks = 40;
+constexpr size_t kMostProblems = 1000;  // more would say nothing new
 
 std::string with_slash(std::string_view folder) { return std::string(folder) + '/'; }
 
@@ -40,6 +42,14 @@ bool goes_up(std::string_view path) {
     if (path.substr(0, slash) == "..") return true;
     path.remove_prefix(std::min(slash + 1, path.size()));
   }
+  return false;
+}
+
+// Whether some folder of the path is_no_data().
+bool is_below_no_data(std::string_view path) {
+  for (size_t slash = path.find('/'), part = 0; slash != std::string_view::npos;
+       part = slash + 1, slash = path.find('/', part))
+    if (is_no_data(path.substr(part, slash - part))) return true;
   return false;
 }
 
@@ -87,11 +97,11 @@ template <class Take> void ArchiveNames::each_below(std::string_view folder, con
 
 Listing ArchiveNames::list(std::string_view folder) const {
   Listing out;
-  if (folder.empty()) {
+  if (folder.empty() && !has_no_data_) {
     out.files = files_;
   } else {
     each_below(folder, [&](size_t i, std::string_view name) {
-      out.files.add(name);
+      if (!has_no_data_ || !is_below_no_data(name)) out.files.add(name);
       return i + 1;
     });
     out.files.shrink();
@@ -100,6 +110,9 @@ Listing ArchiveNames::list(std::string_view folder) const {
   for (const Listing::Problem& problem : problems_)
     if (problem.path.starts_with(below))
       out.problems.push_back({problem.path.substr(below.size()), problem.reason});
+  for (const Listing::Problem& one : unread_)
+    if (one.path.starts_with(below) && !is_below_no_data(one.path.substr(below.size()) + '/'))
+      out.unread.push_back({one.path.substr(below.size()), one.reason});
   return out;
 }
 
@@ -125,7 +138,12 @@ Entries ArchiveNames::entries(std::string_view folder) const {
   }
   std::ranges::sort(folders);
   folders.erase(std::ranges::unique(folders).begin(), folders.end());
-  for (const std::string& name : folders) out.folders.add(name);
+  for (const std::string& name : folders)
+    if (!is_no_data(name)) out.folders.add(name);
+  for (const Listing::Problem& one : unread_)
+    if (one.path.starts_with(below) && one.path.find('/', below.size()) == std::string::npos &&
+        !is_no_data(std::string_view(one.path).substr(below.size())))
+      out.unread.push_back({one.path.substr(below.size()), one.reason});
   return out;
 }
 
@@ -135,7 +153,6 @@ size_t ArchiveNames::held_bytes() const {
 }
 
 void ArchiveContents::add_problem(std::string_view path, std::string reason) {
-  constexpr size_t kMostProblems = 1000;  // more would say nothing new
   if (problems_.size() < kMostProblems) problems_.push_back({std::string(path), std::move(reason)});
 }
 
@@ -218,7 +235,7 @@ Result<bool> ArchiveContents::follow(const Link& link, uint64_t most_bytes, std:
   }
   const std::string below = target->empty() ? "" : with_slash(*target);
   if (link.path.starts_with(below)) {
-    add_problem(link.path, "a link that leads back to a folder it is in");
+    add_problem(link.path, std::string(kLeadsBack));
     return true;
   }
   const size_t before = out.size();
@@ -242,7 +259,12 @@ Status ArchiveContents::follow_links() {
     files_.insert(files_.end(), found.begin(), found.end());
     sort(files_);
   }
-  for (const Link& link : links_) add_problem(link.path, "a link that leads nowhere");
+  for (const Link& link : links_) {
+    if (is_hidden_path(link.path))
+      add_problem(link.path, std::string(kLeadsNowhere));
+    else if (unread_.size() < kMostProblems)
+      unread_.push_back({link.path, std::string(kLeadsNowhere)});
+  }
   return {};
 }
 
@@ -261,7 +283,9 @@ Result<ArchiveNames> ArchiveContents::finish() {
   sort(folders_);
   for (const Item& folder : folders_)
     if (!out.has_folder(name(folder))) out.empty_folders_.add(name(folder));
-  out.problems_ = std::move(problems_);
+  out.problems_ = std::move(problems_), out.unread_ = std::move(unread_);
+  for (size_t i = 0; i < out.files_.size() && !out.has_no_data_; ++i)
+    out.has_no_data_ = is_below_no_data(out.files_[i]);
   return out;
 }
 

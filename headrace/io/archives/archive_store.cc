@@ -9,6 +9,7 @@
 
 #include "headrace/core/text/text.h"
 #include "headrace/io/archives/archive.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -160,24 +161,44 @@ class ArchiveStore final : public Store {
   }
 
   Result<Listing> list(const std::string& root) override {
-    const auto outside = [&] { return files_->list(root); };
+    return whole(root, list_in(root, [&] { return files_->list(root); }));
+  }
+  Result<Listing> list_readable(const std::string& root) override {
+    return list_in(root, [&] { return files_->list_readable(root); });
+  }
+  Result<Entries> entries(const std::string& folder) override {
+    return whole(folder, entries_in(folder, [&] { return files_->entries(folder); }));
+  }
+  Result<Entries> entries_readable(const std::string& folder) override {
+    return entries_in(folder, [&] { return files_->entries_readable(folder); });
+  }
+
+  bool persistent() const override { return files_->persistent(); }
+
+ private:
+  template <class Outside> Result<Listing> list_in(const std::string& root, const Outside& outside) {
     return look<Listing>(root, true, outside, [&](const Inside& inside) -> Result<Listing> {
       if (!inside.archive->names().has_folder(inside.path)) return not_there("cannot list ", root);
       return inside.archive->names().list(inside.path);
     });
   }
 
-  Result<Entries> entries(const std::string& folder) override {
-    const auto outside = [&] { return files_->entries(folder); };
+  template <class Outside> Result<Entries> entries_in(const std::string& folder, const Outside& outside) {
     return look<Entries>(folder, true, outside, [&](const Inside& inside) -> Result<Entries> {
       if (!inside.archive->names().has_folder(inside.path)) return not_there("cannot list ", folder);
       return inside.archive->names().entries(inside.path);
     });
   }
 
-  bool persistent() const override { return files_->persistent(); }
+  // An error if something could not be examined.
+  template <class T> static Result<T> whole(const std::string& folder, Result<T> listed) {
+    if (!listed.ok() || listed->unread.empty()) return listed;
+    const Listing::Problem& first = listed->unread[0];
+    const std::string path = folder + (folder.ends_with('/') ? "" : "/") + first.path;
+    return cannot_examine(Status(Code::io, in_quotes(path) + ": " + first.reason).refused(ENOENT, path),
+                          path);
+  }
 
- private:
   static Status not_there(std::string_view what, const std::string& path) {
     return Status(Code::not_found,
                   std::string(what) + in_quotes(path) + ": the archive has no such file or folder")
@@ -208,12 +229,14 @@ class ArchiveStore final : public Store {
       if (info.ok())
         return info->is_directory ? std::optional<Inside>()
                                   : through(std::string_view(path).substr(0, end), path);
+      if (!is_absent(info.status())) return info.status();
     }
     return std::optional<Inside>();
   }
 
   Result<std::optional<Inside>> through(std::string_view archive, const std::string& path) {
     const auto info = files_->info(std::string(archive));
+    if (!info.ok() && !is_absent(info.status())) return info.status();
     if (!info.ok() || info->is_directory) {
       archives_.forget(archive);
       return std::optional<Inside>();

@@ -73,7 +73,9 @@ TEST(ArchiveContents, LinksAreFollowedInside) {
   EXPECT_EQ(names->find("c/z"), 2u);
   EXPECT_EQ(names->find("b/x"), 1u);
   EXPECT_EQ(names->find("a/d/y"), 2u);
-  EXPECT_EQ(names->list("").problems.size(), 3u);
+  EXPECT_EQ(names->list("").problems.size(), 1u);  // c/up
+  EXPECT_EQ(names->list("").unread.size(), 2u);    // self, out
+  EXPECT_EQ(names->entries("").unread.size(), 2u);
 }
 
 TEST(ArchiveContents, LinksThatDoubleEndInAnError) {

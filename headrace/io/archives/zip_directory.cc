@@ -8,6 +8,7 @@
 #include "headrace/codecs/deflate/whole.h"
 #include "headrace/codecs/packed/unpack.h"
 #include "headrace/core/little_endian.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace::zips {
 namespace {
@@ -106,9 +107,9 @@ Status walk_members(std::span<const std::byte> bytes, const Directory& directory
     take_extra(member, bytes.subspan(kEntry + name, extra));
     if (member.local > directory.offset || directory.offset - member.local < kLocalHead ||
         member.packed > directory.offset - member.local - kLocalHead)
-      return corrupt("expected member '" + member.name + "' before byte " + std::to_string(directory.offset) +
-                     ", got " + std::to_string(member.packed) + " bytes at byte " +
-                     std::to_string(member.local));
+      return corrupt("expected member " + in_quotes(member.name) + " before byte " +
+                     std::to_string(directory.offset) + ", got " + std::to_string(member.packed) +
+                     " bytes at byte " + std::to_string(member.local));
     HEADRACE_TRY(take(member));
     bytes = bytes.subspan(kEntry + name + extra + comment);
   }

@@ -181,7 +181,7 @@ class Runner {
   Result<std::vector<Tensor>> run(std::span<const Program> programs, const Schema& schema,
                                   std::span<const Tensor> fields, const Sample& sample, uint64_t epoch,
                                   CallWatcher* watcher = nullptr) {
-    Identity who{sample.id, sample.shown_id, true};
+    Identity who{sample.id, sample.shown_id};
     who.id.epoch = epoch;
     std::vector<Tensor> out(programs.empty() ? schema.size() : programs.back().schema.size());
     evaluator_->watch(watcher);

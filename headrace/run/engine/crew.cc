@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text/said_by.h"
 #include "headrace/run/engine/ranges.h"
 #include "headrace/run/engine/trace.h"
 #include "headrace/run/measure/deadline.h"
@@ -172,7 +173,7 @@ class ThreadsCrew final : public Crew {
         const Range range(work);
         work.stage->run(work, worker.evaluator, worker.counters);
       } catch (const std::exception& e) {  // out of memory beyond the budget, or a plug-in that throws
-        work.result.status = internal_error(std::string("a worker stopped: ") + e.what());
+        work.result.status = said_by(e).before("a worker stopped: ");
         work.began_ns = work.ended_ns = now_ns();
       }
       worker.evaluator.scratch().clear();

@@ -57,7 +57,7 @@ void Executor::start(uint64_t epoch) {
   std::lock_guard lock(mutex_);
   broken_ = {}, tight_ = false;
   num_handed_ = 0, handed_all_ = false;
-  root_->start(epoch, 0);
+  root_->start(epoch, 0, true);
   remember();
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/run/streams/state_form.h"
+
 namespace headrace {
 namespace {
 
@@ -24,6 +26,16 @@ size_t made_bytes(const Ticket& ticket) {
 constexpr uint64_t kReadingNs = 2'000'000;
 
 constexpr size_t kRowsAPlace = 8;  // rows per place in the ring, where items are shortened
+// The number of rows whose outputs were all handed out, and of outputs handed out of the next row: a state
+// does not depend on the number of rows in a ticket.
+std::pair<size_t, uint64_t> handed_out(const Body& body, const Ticket& ticket) {
+  if (!body.counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
+  const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
+  const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
+  if (row != ticket.ends.end() && *row == ticket.emitted) return {rows + 1, 0};
+  return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
+}
+
 void took(Work& work, const PartClock::Time& time) {
   work.began_ns = time.began_ns, work.ended_ns = time.ended_ns, work.busy_ns = time.cpu_ns;
 }
@@ -74,11 +86,11 @@ bool Stage::has_output() const {
                      [](const TicketPtr& ticket) { return ticket->done && !ticket->used_up(); });
 }
 
-void Stage::start(uint64_t epoch, uint32_t occurrence) {
+void Stage::start(uint64_t epoch, uint32_t occurrence, bool valid) {
   for (const TicketPtr& ticket : ring_) ticket->dropped = true;
   ring_.clear(), io_.clear(), ready_.clear();
   ended_ = leaves_out_ = false, failure_ = {}, resumed_.clear(), admitted_ = 0;
-  feeder_->start(epoch, occurrence);
+  feeder_->start(epoch, occurrence, valid);
   after_.assign(1, 0);
   feeder_->save(after_);
 }
@@ -94,7 +106,7 @@ void Stage::save(Cursor& cursor) const {
     cursor.insert(cursor.end(), after_.begin(), after_.end());
     return;
   }
-  const auto [rows, outputs] = handed_out(**front);
+  const auto [rows, outputs] = handed_out(*body_, **front);
   if (outputs > 0)
     cursor.insert(cursor.end(), {1, 0, outputs});
   else
@@ -103,22 +115,12 @@ void Stage::save(Cursor& cursor) const {
   if (rows > 0) *(cursor.end() - static_cast<std::ptrdiff_t>((*front)->before.size())) += rows;
 }
 
-// The number of rows whose outputs were all handed out, and of outputs handed out of the next row: a state
-// does not depend on the number of rows in a ticket.
-std::pair<size_t, uint64_t> Stage::handed_out(const Ticket& ticket) const {
-  if (!body_->counts_rows() || !ticket.done || ticket.ends.empty()) return {0, ticket.emitted};
-  const auto row = std::lower_bound(ticket.ends.begin(), ticket.ends.end(), ticket.emitted);
-  const size_t rows = static_cast<size_t>(row - ticket.ends.begin());
-  if (row != ticket.ends.end() && *row == ticket.emitted) return {rows + 1, 0};
-  return {rows, ticket.emitted - (rows == 0 ? 0 : ticket.ends[rows - 1])};
-}
-
 // All outputs of the front were handed out: the next ones come from the row after the last row with outputs.
 void Stage::mark_after(const Ticket& front) {
   after_.assign(1, 0);
   if (body_->counts_rows() && !leaves_out_) {
     after_.insert(after_.end(), front.before.begin(), front.before.end());
-    after_[1] += front.ends.empty() ? front.item.count : handed_out(front).first;
+    after_[1] += front.ends.empty() ? front.item.count : handed_out(*body_, front).first;
   } else if (ring_.size() > 1 || ended_) {
     const Cursor& next = ring_.size() > 1 ? ring_[1]->before : before_end_;
     after_.insert(after_.end(), next.begin(), next.end());
@@ -158,6 +160,29 @@ void Stage::restore(CursorReader& cursor) {
   }
   feeder_->restore(cursor);
   feeder_->save(after_);
+}
+
+// Only there while elements have handed out a part of their outputs, or while that holds for a stage right
+// below, so that each such part belongs to the stage that is next.
+void Stage::describe(StateForm& form) const {
+  constexpr std::string_view kVerb = "partial", kElements = "elements", kInput = "input";
+  if (!form.is(kVerb, form.names() && form.peek() > 0)) {
+    form.nothing();
+    feeder_->describe(form);
+    if (form.names() && form.named().find("verb") && *form.named().find("verb")->text() == kVerb) {
+      Value below = std::exchange(form.named(), Value(Value::Object()));
+      form.stream(kVerb);
+      form.named().set(kElements, Value::List());
+      form.named().set(kInput, std::move(below));
+    }
+    return;
+  }
+  form.stream(kVerb);
+  form.list(kElements, 0, true, [](StateForm& one) {
+    one.number("number");
+    one.number("handed_out");
+  });
+  form.child(kInput, *feeder_);
 }
 
 // A position is one output if no chain can drop or add outputs, and if the item in which the state was taken

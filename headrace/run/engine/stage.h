@@ -39,9 +39,10 @@ class Stage final : public Stream {
 
   // Stream.
   Pull pull(Item& out, Status& failure, uint64_t most) override;
-  void start(uint64_t epoch, uint32_t occurrence) override;
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override;
   void save(Cursor& cursor) const override;
   void restore(CursorReader& cursor) override;
+  void describe(StateForm& form) const override;
   void stages(std::vector<Stage*>& out) override;
   void open_stages(std::vector<Stage*>& out) override;
   bool leave_out(std::span<const Gap> outputs) override;
@@ -102,7 +103,6 @@ class Stage final : public Stream {
   void drop_youngest();
   bool has_place(size_t ring) const;
   bool leaves(size_t headroom, const Pool& pool) const;
-  std::pair<size_t, uint64_t> handed_out(const Ticket& ticket) const;
   void mark_after(const Ticket& front);
   void save_unordered(Cursor& cursor) const;
   void make_runnable(const TicketPtr& ticket, size_t part);

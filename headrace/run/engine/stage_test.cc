@@ -12,11 +12,12 @@ class Turns final : public Stream {
     ++pulled_;
     return Pull::item;
   }
-  void start(uint64_t, uint32_t) override {}
+  void start(uint64_t, uint32_t, bool) override {}
   void save(Cursor& cursor) const override {
     if (!under_way_) cursor.push_back(pulled_);
   }
   void restore(CursorReader&) override {}
+  void describe(StateForm&) const override {}
   void stages(std::vector<Stage*>&) override {}
 
   void set_under_way(bool is_under_way) { under_way_ = is_under_way; }

@@ -89,7 +89,7 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
     values_.resize(static_cast<size_t>(program.num_values()));
     const auto engine_field = [&](int field) -> Operand {
       if (field == kValidField) {
-        valid_ = who.valid;
+        valid_ = who.id.valid;
         return {{DType::boolean, {}, reinterpret_cast<const std::byte*>(&valid_)}, nullptr};
       }
       shown_ = static_cast<int64_t>(who.shown);

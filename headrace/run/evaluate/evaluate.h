@@ -30,7 +30,6 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs);
 struct Identity {
   SampleId id;
   uint64_t shown = 0;
-  bool valid = true;
 };
 
 // The begin times of the rows of a part, if they are so few that reading the clock for each pays.

@@ -37,6 +37,7 @@ struct LoaderOptions {
   // "auto": elements are cached, in memory or in the user's cache folder, where that pays off
   // (docs/caching.md); the same bytes. "": only by cache().
   std::string cache;
+  size_t retries = 3;           // of a read that failed for now (io/retrying_store.h)
   bool only_explained = false;  // only explain() will be called; cache="auto" writes no files
   std::string cache_version;    // of the functions in the plan, for caches in files; "": unknown
   bool write_into_slot = true;  // false: through scratch, then copied; the same bytes

@@ -402,6 +402,32 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
   return out;
 }
 
+bool asks_validity(const Node& node) {
+  const Map* map = node.as<Map>();
+  return map && std::ranges::find(map->program.input_fields, kValidField) != map->program.input_fields.end();
+}
+
+// What shard(even="pad") adds is marked by its place in the order. A cache keeps one element for all places,
+// and a batch taken apart again has one mark for all its rows.
+Status check_marks(const Node& root) {
+  const auto hides = [](const Node& node) { return node.as<Cache>() && find_node(node, asks_validity); };
+  if (find_node(root, hides))
+    return invalid(
+        "with_validity: stands before cache(), which would keep one answer for a sample and for its "
+        "repetition "
+        "by shard(even=\"pad\"); put with_validity() after cache()");
+  bool asked = false, apart = false;
+  for (const Node* n = &root; !n->as<Shard>() && !n->shard && !n->inputs.empty(); n = n->input().get()) {
+    if (apart && gathers(*n))
+      return invalid(
+          "with_validity: stands after unbatch() of batches made after shard(even=\"pad\"), and a batch does "
+          "not remember which of its rows were repeated; put with_validity() before the batch");
+    asked = asked || asks_validity(*n);
+    apart = apart || (asked && n->as<Unbatch>());
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
@@ -432,6 +458,7 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
     return invalid(
         "shard: steps= is only for lengths that are unknown before the run, and this length is known; remove "
         "steps=, and use take() to end the epoch earlier");
+  if (out.shard && out.shard->world > 1 && out.shard->even == Even::pad) HEADRACE_TRY(check_marks(*placed));
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
   if (out.level) out.level->keep_failures = keep_failures;
   // Verbs above consume elements one after the other: only the last stage may deliver out of order. Its state
@@ -445,7 +472,7 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
       if (stage != unordered) stage->body().allow_together();
   }
   if (out.shard && out.shard->steps) {
-    out.root = steps_stream(std::move(out.root), *out.shard->steps);
+    out.root = steps_stream(std::move(out.root), *out.shard);
     out.level = nullptr;
   }
   if (out.level && ordered) out.elastic = elastic_form(*placed);

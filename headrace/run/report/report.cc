@@ -189,6 +189,7 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   out.set("operators", std::move(ops));
   Value io{Value::Object()};
   if (opened_again > 0) io.set("opened_again", opened_again);
+  if (totals.retried > 0) io.set("retried", totals.retried);
   io.set("reads", io_reads), io.set("bytes", io_bytes), io.set("seconds", seconds(io_ns));
   io.set("cpu_s", seconds(reading_cpu_ns));
   out.set("io", std::move(io));
@@ -272,6 +273,9 @@ std::string report_text(const Value& r) {
                 real(io, "seconds"), byte_size_text(real(memory, "peak")).c_str(),
                 byte_size_text(real(memory, "budget")).c_str());
   out += line;
+  if (const double retried = real(io, "retried"); retried > 0)
+    out += "reads that failed at first: " + plural(retried, "retry") +
+           ", waited for as the storage had trouble\n";
   out += most_memory_text(memory) + settings_text(r);
   if (const Value* caches = r.find("caches"))
     for (const Value& cache : *caches->list()) {

@@ -12,7 +12,7 @@
 namespace headrace {
 
 struct RunTotals {
-  uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0;
+  uint64_t elements = 0, samples = 0, wall_ns = 0, waited_ns = 0, in_flight = 0, retried = 0;
   Executor::Phases phases;
   Model::Tried tried;
   Settings found, most;  // the settings the tuner keeps, and their maximum

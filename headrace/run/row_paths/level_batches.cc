@@ -276,6 +276,7 @@ RowStatus LevelBody::run_batches(Ticket& ticket, Evaluator& evaluator) const {
   const Item& item = ticket.item;
   std::vector<Position> at(item.count);
   level_->locate(item.first, item.epoch, item.occurrence, outer_, at, item.step);
+  mark(*level_, item.valid, at);
   if (!ticket.batches.empty()) return run_each_batch(ticket, at, evaluator);
   const auto made = chain.empty() ? make_batches(ticket, at, evaluator) : make_rows(ticket, at, evaluator);
   if (made.ok() && *made) return {};

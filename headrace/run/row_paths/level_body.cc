@@ -14,7 +14,7 @@ uint64_t shown(const LeafPlan& leaf, uint64_t index) {
 }
 
 SampleId id_of(const LeafPlan& leaf, const Position& at) {
-  return {at.index, at.epoch, leaf.read, at.occurrence, 0};
+  return {at.index, at.epoch, leaf.read, at.occurrence, 0, at.valid};
 }
 
 // The line of the operator that failed, or of the read if no operator was reached.
@@ -23,10 +23,22 @@ std::string line(const LeafPlan& leaf, const Evaluator& evaluator) {
   return failed_at.empty() ? leaf.made_at : failed_at;
 }
 
+// Of the batch at a position, whose first row is `first`.
+bool is_more_than_padding(const LeafPlan& leaf, uint64_t first, const Position& at,
+                          const Level::Start& start) {
+  const uint64_t count = leaf.rows_from(first, leaf.rows->size(at.epoch, start));
+  Position row;
+  for (uint64_t i = 0; i < count; ++i) {
+    leaf.rows->locate(first + i * leaf.stride, at.epoch, at.occurrence, start, {&row, 1});
+    if (row.valid) return true;
+  }
+  return count == 0;
+}
+
 }  // namespace
 
 Identity identity_of(const LeafPlan& leaf, const Position& at) {
-  if (leaf.zipped.empty()) return {id_of(leaf, at), shown(leaf, at.index), at.valid};
+  if (leaf.zipped.empty()) return {id_of(leaf, at), shown(leaf, at.index)};
   const Level& naming = *leaf.zipped[leaf.ids];
   Position below;
   naming.locate(at.index, at.epoch, at.occurrence, kWholeEpochs, {&below, 1});
@@ -92,6 +104,7 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
   if (makes_batches_) {
     Position& at = ticket.batch_at;
     level_->locate(ticket.item.first, ticket.item.epoch, ticket.item.occurrence, outer_, {&at, 1});
+    mark(*level_, ticket.item.valid, {&at, 1});
     const LeafPlan& leaf = level_->leaves[at.leaf];
     if (leaf.rows && leaf.caches.empty()) {
       ticket.batch = &leaf;
@@ -128,7 +141,17 @@ Result<bool> LevelBody::admit(Ticket& ticket, size_t grain, Pool& pool) const {
 LevelBody::Stretch LevelBody::stretch_of(const Ticket& ticket) const {
   const Item& item = ticket.item;
   if (ticket.batch) return rows_of(*ticket.batch, ticket.batch_at);
-  return {level_.get(), item.first, item.step, item.epoch, item.occurrence, true, ticket.num_rows};
+  return {level_.get(), item.first, item.step, item.epoch, item.occurrence, item.valid, ticket.num_rows};
+}
+
+// Marks elements that were added to even out ranks, unless `valid`, and batches that have only such rows.
+void LevelBody::mark(const Level& level, bool valid, std::span<Position> elements) const {
+  for (Position& at : elements) {
+    const LeafPlan& leaf = level.leaves[at.leaf];
+    at.valid = at.valid && valid;
+    if (at.valid && leaf.rows && leaf.rows->shard && leaf.rows->shard->even == Even::pad)
+      at.valid = is_more_than_padding(leaf, first_row(level, leaf, at), at, start_of(*leaf.rows));
+  }
 }
 
 LevelBody::Stretch LevelBody::rows_of(const LeafPlan& leaf, const Position& at) const {
@@ -167,8 +190,10 @@ Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
   for (size_t f = 0; f < schema.size(); ++f)
     if (has_slots(leaf.batch, schema, f)) bytes += schema.specs[f].size_bytes() * ticket.num_rows;
   if (bytes <= pool.budget()) return {};
-  return over_budget(bytes, pool, "batch of " + std::to_string(ticket.num_rows))
-      .after("; use a smaller batch or a larger memory_budget")
+  return Status(Code::exhausted, "batch of " + std::to_string(ticket.num_rows) + ": needs " +
+                                     std::to_string(bytes) + " bytes, but the memory budget is " +
+                                     std::to_string(pool.budget()) +
+                                     "; use a smaller batch or a larger memory_budget")
       .after(leaf.made_at);
 }
 
@@ -456,7 +481,7 @@ Result<Sample> LevelBody::element(const Level& level, uint64_t position, uint64_
                                   Evaluator& evaluator, bool valid) const {
   Position at;
   level.locate(position, epoch, occurrence, start_of(level), {&at, 1});
-  at.valid = at.valid && valid;
+  mark(level, valid, {&at, 1});
   const LeafPlan& leaf = level.leaves[at.leaf];
   if (!leaf.rows || !leaf.caches.empty()) {
     std::vector<Tensor> out(leaf.schema().size());

@@ -15,6 +15,9 @@
 
 namespace headrace {
 
+// Of the rows of a part of the level.
+std::shared_ptr<const std::vector<SampleName>> names_in(const Level& level, const Part& part);
+
 class LevelBody final : public Body {
  public:
   LevelBody(std::shared_ptr<const Level> level, std::shared_ptr<Fetcher> fetcher);
@@ -76,6 +79,7 @@ class LevelBody final : public Body {
   using Stretches = std::span<const Stretch>;  // of one level, one after the other
   Stretch stretch_of(const Ticket& ticket) const;
   Stretch rows_of(const LeafPlan& leaf, const Position& at) const;
+  void mark(const Level& level, bool valid, std::span<Position> elements) const;
   void locate(Stretches rows, size_t first, std::span<Position> out) const;
   void locate(Stretches rows, Part& part) const;
   bool gather_in_blocks(const Ticket& ticket, const Stretch& rows, const Part& part) const;
@@ -99,7 +103,6 @@ class LevelBody final : public Body {
   bool gather_cached(const Level& level, const Part& part, std::span<const MutView> slots) const;
   // The rows to process together. Empty: process them one by one.
   std::optional<Rows> incoming_rows(const Ticket& ticket, const Part& part, Evaluator& evaluator) const;
-  std::shared_ptr<const std::vector<SampleName>> names_of(const Part& part) const;
   // Processes each row by itself after an operator has failed. REQUIRES: no programs before the chain.
   RowStatus follow_each(const Rows& rows, Ticket& ticket, const Part& part, Evaluator& evaluator) const;
   std::optional<RowStatus> run_together(Ticket& ticket, const Part& part, Evaluator& evaluator) const;

@@ -84,7 +84,7 @@ Status LevelBody::run_extra(const LeafPlan& leaf, const Row& row, Evaluator& eva
   HEADRACE_ASSIGN(fields, incoming_fields(leaf, row, evaluator));
   if (elements.wants(key)) {
     Identity always = identity_of(leaf, row.at);
-    always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
+    always.id.epoch = 0, always.id.occurrence = 0, always.id.valid = true;
     std::vector<Tensor> made(schema.size());
     evaluator.begin();
     const Status status = evaluator.run_or_pass(programs.first(cache.covered), leaf.incoming,
@@ -117,7 +117,7 @@ Status LevelBody::run_cached(const LeafPlan& leaf, const Row& row, Evaluator& ev
   }
   // A cached element must not depend on the epoch or on the place it was made for.
   Identity always = identity_of(leaf, row.at);
-  always.id.epoch = 0, always.id.occurrence = 0, always.valid = true;
+  always.id.epoch = 0, always.id.occurrence = 0, always.id.valid = true;
   size_t done = next == 0 ? 0 : leaf.caches[next - 1].covered;
   for (; next < leaf.caches.size(); ++next) {
     const LeafPlan::Cached& cache = leaf.caches[next];

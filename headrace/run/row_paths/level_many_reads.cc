@@ -118,6 +118,7 @@ void LevelBody::admit_many(Ticket& ticket) const {
   const Item& item = ticket.item;
   std::vector<Position> at(item.count);
   level_->locate(item.first, item.epoch, item.occurrence, outer_, at, item.step);
+  mark(*level_, item.valid, at);
   const LeafPlan& leaf = level_->leaves[0];
   ticket.num_rows = 0;
   for (const Position& batch : at) {
@@ -239,7 +240,7 @@ bool LevelBody::read_rows(Ticket& ticket, Part& part, Counters& counters) const 
     std::iota(ticket.ends.begin(), ticket.ends.end(), 1);
   }
   auto made = std::make_shared<Rows>();
-  made->names = names_of(rows);
+  made->names = names_in(*level_, rows);
   const Schema& schema = all.batch->rows->schema;
   for (size_t f = 0; f < schema.size(); ++f) {
     const DType dtype = schema.specs[f].dtype;

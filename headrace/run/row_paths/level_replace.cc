@@ -55,7 +55,7 @@ Status LevelBody::replace(const Attempt& here, const Row& row, const LeafPlan*& 
 
 Status LevelBody::attempt(const Attempt& there, const Row& row, const LeafPlan*& leaf, Evaluator& evaluator,
                           std::span<const MutView> slots, std::span<Tensor> out, Identity& who) const {
-  Row other{row.level, row.position, row.epoch, {there.index, there.epoch, 0, 0, true, nullptr}};
+  Row other{row.level, row.position, row.epoch, {there.index, there.epoch, 0, 0, who.id.valid, nullptr}};
   there.order->locate({&other.at, 1});
   leaf = &row.level->leaves[other.at.leaf];
   who.shown = identity_of(*leaf, other.at).shown;

@@ -7,6 +7,16 @@
 
 namespace headrace {
 
+std::shared_ptr<const std::vector<SampleName>> names_in(const Level& level, const Part& part) {
+  auto names = std::make_shared<std::vector<SampleName>>();
+  names->reserve(part.count);
+  for (const Position& at : part.at) {
+    const Identity who = identity_of(level.leaves[at.leaf], at);
+    names->push_back({who.id, who.shown});
+  }
+  return names;
+}
+
 // The inputs of joint processing: read, or from memory.
 std::optional<Rows> LevelBody::incoming_rows(const Ticket& ticket, const Part& part,
                                              Evaluator& evaluator) const {
@@ -16,18 +26,8 @@ std::optional<Rows> LevelBody::incoming_rows(const Ticket& ticket, const Part& p
   Rows rows;
   const auto slots = add_columns(schema, part.count, evaluator, rows.columns);
   if (!slots.ok() || !gather_incoming(*level_, schema, part, *slots)) return std::nullopt;
-  rows.names = names_of(part);
+  rows.names = names_in(*level_, part);
   return rows;
-}
-
-std::shared_ptr<const std::vector<SampleName>> LevelBody::names_of(const Part& part) const {
-  auto names = std::make_shared<std::vector<SampleName>>();
-  names->reserve(part.count);
-  for (const Position& at : part.at) {
-    const Identity who = identity_of(level_->leaves[at.leaf], at);
-    names->push_back({who.id, who.shown});
-  }
-  return names;
 }
 
 RowStatus LevelBody::follow_each(const Rows& rows, Ticket& ticket, const Part& part,

@@ -1,10 +1,13 @@
 #include "headrace/run/state/iteration_state.h"
 
 #include <limits>
+#include <utility>
+
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;  // 1 had "cursor", a list of numbers, in the place of "streams"
 
 std::string half(const std::string& fingerprint, bool data) {
   const size_t dash = fingerprint.find('-');
@@ -12,9 +15,29 @@ std::string half(const std::string& fingerprint, bool data) {
 }
 }  // namespace
 
-Value state_to_value(const IterationState& where, const std::string& fingerprint) {
+namespace {
+
+Value named(const Cursor& cursor, const Stream& root) {
+  CursorReader numbers(cursor);
+  StateForm form(numbers);
+  root.describe(form);
+  return std::move(form.named());
+}
+
+Result<Cursor> cursor_from(const Value& named, const Stream& root) {
+  Cursor out;
+  StateForm form(named, out);
+  root.describe(form);
+  HEADRACE_TRY(form.status());
+  return out;
+}
+
+}  // namespace
+
+Value state_to_value(const IterationState& where, const std::string& fingerprint, const Stream* root) {
+  const bool has_cursor = !where.finished && !where.elastic && !where.cursor.empty();
   Value out{Value::Object()};
-  out.set("version", kVersion);
+  out.set("version", has_cursor ? kVersion : 1);  // without streams the two are the same
   out.set("fingerprint", fingerprint);
   out.set("epoch", where.epoch);
   if (where.finished) {
@@ -25,7 +48,7 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
     out.set("delivered", where.delivered);
     if (where.round > 0) out.set("round", where.round);
     if (where.dealt) out.set("dealt", assignment_to_value(*where.dealt));
-    if (!where.cursor.empty()) out.set("cursor", Value::List(where.cursor.begin(), where.cursor.end()));
+    if (has_cursor) out.set("streams", named(where.cursor, *root));
     if (where.rank) out.set("rank", *where.rank);
     if (where.world) out.set("world", *where.world);
     if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
@@ -76,7 +99,10 @@ Result<IterationState> read_state(const Value& state) {
     return invalid(
         "state: expected the output of state_dict(), got a value without 'version' and 'fingerprint'");
   HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
-  if (version != kVersion) return invalid("state: expected version 1, got " + std::to_string(version));
+  if (version < 1) return invalid("state: 'version' must be a number from 1, got " + std::to_string(version));
+  if (version > kVersion)
+    return invalid("state: its version, " + std::to_string(version) +
+                   ", is newer than this version of Headrace reads (" + std::to_string(kVersion) + ")");
   IterationState out;
   std::optional<uint64_t> epoch, consumed, delivered, round;
   HEADRACE_TRY(read_number(state, "epoch", epoch));
@@ -94,6 +120,7 @@ Result<IterationState> read_state(const Value& state) {
   HEADRACE_TRY(read_rank(state, "rank", out.rank));
   HEADRACE_TRY(read_rank(state, "world", out.world));
   HEADRACE_TRY(read_cursor(state, out.cursor));
+  if (const Value* streams = state.find("streams")) out.streams = *streams;
   if (const Value* dealt = state.find("dealt")) {
     HEADRACE_ASSIGN(out.dealt, assignment_from_value(*dealt));
   }
@@ -102,7 +129,8 @@ Result<IterationState> read_state(const Value& state) {
   return out;
 }
 
-Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint) {
+Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint,
+                                        const Stream& root) {
   HEADRACE_ASSIGN(IterationState where, read_state(state));
   HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
   if (half(theirs, false) != half(fingerprint, false))
@@ -115,6 +143,10 @@ Result<IterationState> state_from_value(const Value& state, const std::string& f
         "state: the data changed since it was taken (file names, labels, counts or contents differ): "
         "its fingerprint is " +
         theirs + ", this data's is " + fingerprint);
+  if (where.streams) {
+    HEADRACE_ASSIGN(where.cursor, cursor_from(*where.streams, root));
+    where.streams.reset();
+  }
   return where;
 }
 

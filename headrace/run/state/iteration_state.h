@@ -16,6 +16,8 @@ struct IterationState {
   bool elastic = true;
   bool finished = false;
   Cursor cursor{};
+  std::optional<Value>
+      streams{};           // the cursor as it was read, with names; the loader makes it one of numbers
   uint64_t delivered = 0;  // with a cursor or an assignment: elements of this epoch handed out by this rank
   uint64_t round = 0;      // with steps=: how often this rank began its outputs again
   std::optional<AssignmentPlace> dealt;  // instead of a cursor
@@ -23,10 +25,12 @@ struct IterationState {
   std::optional<uint32_t> rank, world;   // the rank and world of the cursor; empty: any
 };
 
-Value state_to_value(const IterationState& where, const std::string& fingerprint);
+// `root`: the streams of the cursor, which name its numbers; null where there is no cursor.
+Value state_to_value(const IterationState& where, const std::string& fingerprint, const Stream* root);
 // Parses a state of any plan.
 Result<IterationState> read_state(const Value& state);
-// An error for another version, another plan, or changed data.
-Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint);
+// An error for another version, another plan, or changed data. `root`: the streams of this plan.
+Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint,
+                                        const Stream& root);
 
 }  // namespace headrace

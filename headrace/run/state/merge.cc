@@ -91,7 +91,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   const auto is_assigned = [](const IterationState& where) { return where.dealt.has_value(); };
   if (std::none_of(ranks.begin(), ranks.end(), is_assigned)) {
     merged.round = 1;  // the outputs that all share are handed out: every rank begins them again
-    return state_to_value(merged, fingerprint);
+    return state_to_value(merged, fingerprint, nullptr);
   }
   std::sort(ranks.begin(), ranks.end(),
             [](const IterationState& a, const IterationState& b) { return a.rank < b.rank; });
@@ -102,7 +102,7 @@ Result<Value> merge_states(std::span<const Value> states) {
     places.push_back(*where.dealt);
   }
   merged.dealt = AssignmentPlace{merge_assignments(places), 0, {}};
-  return state_to_value(merged, fingerprint);
+  return state_to_value(merged, fingerprint, nullptr);
 }
 
 }  // namespace headrace

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "headrace/run/streams/cursor_bytes.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -20,6 +21,7 @@ struct GenerateTurn {
   std::unique_ptr<Generator::Pass> pass;  // null before the first item
   uint64_t epoch = 0;
   uint32_t occurrence = 0;
+  bool valid = true;
   uint64_t again = 0;  // samples after `place` that were handed out
   uint64_t index = 0;  // of the first sample after `place`
   std::string place;
@@ -41,9 +43,9 @@ class GenerateFeeder final : public Stream {
     turn_->busy.store(true, std::memory_order_relaxed);
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     turn_ = std::make_shared<GenerateTurn>();  // running work keeps the old one
-    turn_->epoch = epoch, turn_->occurrence = occurrence;
+    turn_->epoch = epoch, turn_->occurrence = occurrence, turn_->valid = valid;
   }
   void save(Cursor& cursor) const override {
     if (turn_->busy.load(std::memory_order_acquire)) return;  // see Stream::save()
@@ -52,9 +54,15 @@ class GenerateFeeder final : public Stream {
   }
   void restore(CursorReader& cursor) override {
     const auto before = turn_;
-    start(before->epoch, before->occurrence);
+    start(before->epoch, before->occurrence, before->valid);
     turn_->again = cursor.next(), turn_->index = cursor.next();
     turn_->place = take_bytes(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("from_generator");
+    form.number("again");
+    form.number("index");
+    form.bytes("place");
   }
   void stages(std::vector<Stage*>&) override {}
 
@@ -142,8 +150,8 @@ RowStatus GenerateBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
     turn.ended = more.ok() && !*more;
     if (!more.ok() || turn.ended) break;
     const uint64_t index = turn.index + turn.again++;
-    made.add({{index, turn.epoch, read_, turn.occurrence, 0}, index | static_cast<uint64_t>(read_) << 48},
-             fields);
+    const SampleId id{index, turn.epoch, read_, turn.occurrence, 0, turn.valid};
+    made.add({id, index | static_cast<uint64_t>(read_) << 48}, fields);
     if (std::chrono::steady_clock::now() > until) break;
   }
   made.give();

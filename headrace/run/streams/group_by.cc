@@ -4,6 +4,7 @@
 #include <map>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -38,10 +39,10 @@ class GroupByStream final : public OneChild {
     }
   }
 
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     groups_.clear(), left_.clear(), full_.reset(), rest_ = {};
     pulled_ = replay_next_ = 0, ended_ = false;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
 
   void save(Cursor& cursor) const override {
@@ -86,6 +87,17 @@ class GroupByStream final : public OneChild {
       cursor.refuse();
       pulled_ = replay_next_ = 0;
     }
+  }
+  void describe(StateForm& form) const override {
+    form.stream(rule_.name());
+    form.number("pulled");
+    form.flag("has_ended");
+    form.number("read_from");
+    form.list("groups", 0, true, [](StateForm& group) {
+      group.number("key");
+      group.number("held");
+    });
+    form.child("input", *child_);
   }
 
  private:

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
 
 namespace headrace {
@@ -32,9 +33,9 @@ class InterleaveStream final : public Stream {
     }
     return Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     begin();
-    for (auto& child : children_) child->start(epoch, occurrence);
+    for (auto& child : children_) child->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
     cursor.insert(cursor.end(), {at_, taken_, next_});
@@ -57,6 +58,16 @@ class InterleaveStream final : public Stream {
       slot = child - 1, ++open_;
       children_[slot]->restore(cursor);
     }
+  }
+  void describe(StateForm& form) const override {
+    form.stream("interleave");
+    form.number("turn");
+    form.number("taken");
+    form.number("next");
+    form.list("slots", slots_.size(), false, [&](StateForm& slot) {
+      const uint64_t child = slot.number("input_number");  // from 1; 0: the slot is empty
+      if (child > 0 && child <= children_.size()) slot.child("input", *children_[child - 1]);
+    });
   }
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
 
 namespace headrace {
@@ -47,8 +48,8 @@ class ZipStream final : public Children {
     mark();
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    for (auto& child : children_) child->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    for (auto& child : children_) child->start(epoch, occurrence, valid);
     for (Item& item : held_) item = {};
     mark();
   }
@@ -56,6 +57,10 @@ class ZipStream final : public Children {
   void restore(CursorReader& cursor) override {
     for (auto& child : children_) child->restore(cursor);
     mark();
+  }
+  void describe(StateForm& form) const override {
+    form.stream("zip");
+    form.children("inputs", children_);
   }
   void open_stages(std::vector<Stage*>& out) override { open_first(missing(), out); }
   Stage* giving() override { return missing() < children_.size() ? children_[missing()]->giving() : nullptr; }
@@ -91,7 +96,7 @@ template <class Route> class RoutedStream final : public Children {
  public:
   RoutedStream(std::vector<StreamPtr> children, Route route, MixStop stop, std::string verb)
       : Children(std::move(children)), fresh_(std::move(route)), stop_(stop), verb_(std::move(verb)) {
-    begin(0, 0);
+    begin(0, 0, true);
   }
 
   Pull pull(Item& out, Status& failure, uint64_t) override {
@@ -116,7 +121,7 @@ template <class Route> class RoutedStream final : public Children {
     }
     return Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override { begin(epoch, occurrence); }
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override { begin(epoch, occurrence, valid); }
   // The position; the children left out and where, or the ended children and the current passes.
   void save(Cursor& cursor) const override {
     cursor.push_back(position_);
@@ -127,7 +132,7 @@ template <class Route> class RoutedStream final : public Children {
     save_children(cursor);
   }
   void restore(CursorReader& cursor) override {
-    begin(epoch_, occurrence_);
+    begin(epoch_, occurrence_, valid_);
     position_ = cursor.next();
     for (uint64_t n = cursor.next(); n > 0 && cursor.good(); --n) {
       const uint64_t source = cursor.next(), position = cursor.next();
@@ -140,6 +145,21 @@ template <class Route> class RoutedStream final : public Children {
       ended_[k] = cursor.next() != 0, empty_[k] = cursor.next() != 0;
     }
     for (auto& child : children_) child->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream(verb_);
+    form.number("position");
+    form.list("left_out", 0, true, [](StateForm& one) {
+      one.number("input");
+      one.number("position");
+    });
+    if (stop_ == MixStop::cycle)
+      form.list("passes", children_.size(), false, [](StateForm& one) {
+        one.number("pass");
+        one.flag("has_ended");
+        one.flag("is_empty");
+      });
+    form.children("inputs", children_);
   }
   void open_stages(std::vector<Stage*>& out) override {
     const auto source = next();
@@ -174,8 +194,8 @@ template <class Route> class RoutedStream final : public Children {
     out_[source] = true;
     if constexpr (requires { route_.leave_out(source, position); }) route_.leave_out(source, position);
   }
-  void begin(uint64_t epoch, uint32_t occurrence) {
-    epoch_ = epoch, occurrence_ = occurrence, position_ = 0;
+  void begin(uint64_t epoch, uint32_t occurrence, bool valid) {
+    epoch_ = epoch, occurrence_ = occurrence, valid_ = valid, position_ = 0;
     route_ = fresh_;
     left_out_.clear();
     out_.assign(children_.size(), false), ended_ = out_, empty_.assign(children_.size(), true);
@@ -184,7 +204,8 @@ template <class Route> class RoutedStream final : public Children {
   }
   void begin_pass(size_t child, uint64_t pass) {
     pass_[child] = pass, empty_[child] = true;
-    children_[child]->start(stop_ == MixStop::cycle ? epoch_of_pass(epoch_, 0, pass) : epoch_, occurrence_);
+    children_[child]->start(stop_ == MixStop::cycle ? epoch_of_pass(epoch_, 0, pass) : epoch_, occurrence_,
+                            valid_);
   }
 
   Route fresh_, route_;
@@ -192,6 +213,7 @@ template <class Route> class RoutedStream final : public Children {
   std::string verb_;
   uint64_t position_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
+  bool valid_ = true;
   std::vector<std::pair<uint32_t, uint64_t>> left_out_;  // child, and from which position on
   std::vector<bool> out_, ended_, empty_;                // by child; empty: no element in this pass
   std::vector<uint64_t> pass_;
@@ -234,9 +256,9 @@ class WindowStream final : public Stream {
     to_skip_ = window_.shift - gone;
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     held_.clear(), to_skip_ = 0, ended_ = false;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
     cursor.push_back(to_skip_);
@@ -252,6 +274,11 @@ class WindowStream final : public Stream {
     to_skip_ = cursor.next();
     if (to_skip_ > window_.shift) cursor.refuse();
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("window");
+    form.number("to_skip");
+    form.child("input", *child_);
   }
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
   void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -55,8 +56,8 @@ class BinsStream final : public OneChild {
     out.samples = std::move(rows_[next_row_++]);
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    child_->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    child_->start(epoch, occurrence, valid);
     begin(0);
   }
   void save(Cursor& cursor) const override {
@@ -75,6 +76,11 @@ class BinsStream final : public OneChild {
     const uint64_t rows = cursor.next();
     child_->restore(cursor);
     begin(rows);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("pack");
+    form.number("rows");
+    form.child("input", *child_);
   }
 
  private:
@@ -189,8 +195,8 @@ class SplitStream final : public OneChild {
     used_ = 0;
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    child_->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    child_->start(epoch, occurrence, valid);
     begin(0);
   }
   // The position where the current row began, or where the next one begins.
@@ -209,6 +215,11 @@ class SplitStream final : public OneChild {
     const uint64_t offset = cursor.next();
     child_->restore(cursor);
     begin(offset);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("pack");
+    form.number("offset");
+    form.child("input", *child_);
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "headrace/run/streams/cursor_bytes.h"
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -46,9 +47,9 @@ class ScanFeeder final : public OneChild {
     turn_->busy.store(true, std::memory_order_relaxed);
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     begin(initial_, 0);
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
     if (turn_->busy.load(std::memory_order_acquire)) return;  // see Stream::save()
@@ -66,6 +67,12 @@ class ScanFeeder final : public OneChild {
     }
     begin(cursor.good() ? std::move(carried) : initial_, again);
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("scan");
+    form.number("again");
+    form.list("state", initial_.size(), false, [](StateForm& leaf) { leaf.tensor("value"); });
+    form.child("input", *child_);
   }
 
  private:

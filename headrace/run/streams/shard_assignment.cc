@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "headrace/run/streams/state_form.h"
+
 namespace headrace {
 namespace {
 
@@ -68,7 +70,8 @@ class DealStream final : public Stream {
     uint64_t& next = place_.round.taken;
     out.first = position(next), out.step = shard_.world;
     if (out.first >= level_->total) return Pull::end;
-    out.count = 1, out.epoch = epoch_, out.occurrence = occurrence_, out.handed_out = handed_out(out.first);
+    out.count = 1, out.epoch = epoch_, out.occurrence = occurrence_, out.valid = valid_;
+    out.handed_out = handed_out(out.first);
     while (out.count < block_ && out.handed_out == 0) {
       const uint64_t more = position(next + out.count);
       if (more != out.first + out.count * out.step || more >= level_->total || handed_out(more) > 0) break;
@@ -79,15 +82,25 @@ class DealStream final : public Stream {
   }
   // The beginning of an epoch, or of a later round: then the assignment is complete, and all inputs are
   // taken.
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     if (occurrence == 0)
       place_ = {};
     else if (occurrence_ == 0)
       place_.taken = place_.round.taken;
-    place_.round.taken = 0, epoch_ = epoch, occurrence_ = occurrence;
+    place_.round.taken = 0, epoch_ = epoch, occurrence_ = occurrence, valid_ = valid;
   }
   void save(Cursor& cursor) const override { save_place(place_, cursor); }
   void restore(CursorReader& cursor) override { place_ = restore_place(cursor); }
+  void describe(StateForm& form) const override {
+    form.stream("shard");
+    form.number("taken");
+    form.number("taken_before");
+    form.list("worlds", 0, true, [](StateForm& world) { world.numbers("taken"); });
+    form.list("partial", 0, true, [](StateForm& one) {
+      one.number("position");
+      one.number("outputs");
+    });
+  }
   void stages(std::vector<Stage*>&) override {}
 
  private:
@@ -103,6 +116,7 @@ class DealStream final : public Stream {
   AssignmentPlace place_;
   uint64_t epoch_ = 0;
   uint32_t occurrence_ = 0;
+  bool valid_ = true;
 };
 
 Result<Counts> numbers_of(const Value& value) {

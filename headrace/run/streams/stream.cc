@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -16,20 +17,24 @@ class PositionStream final : public Stream {
     const uint64_t size = level_->size(epoch_, *start_);
     if (next_ >= size) return Pull::end;
     out.first = next_, out.count = std::min(*block_, size - next_);
-    out.epoch = epoch_, out.occurrence = occurrence_;
+    out.epoch = epoch_, out.occurrence = occurrence_, out.valid = valid_;
     if (const auto gap = next_gap(); gap != gaps_.end()) out.count = std::min(out.count, gap->first - next_);
     next_ += out.count;
     pass_gap();
     return Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    next_ = 0, epoch_ = epoch, occurrence_ = occurrence;
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    next_ = 0, epoch_ = epoch, occurrence_ = occurrence, valid_ = valid;
     gaps_.clear();
   }
   void save(Cursor& cursor) const override { cursor.push_back(next_); }
   void restore(CursorReader& cursor) override {
     next_ = cursor.next();
   }  // gaps are kept: a ticket was given back
+  void describe(StateForm& form) const override {
+    form.stream("position");
+    form.number("position");
+  }
   bool leave_out(std::span<const Gap> outputs) override {
     for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
     pass_gap();
@@ -51,6 +56,7 @@ class PositionStream final : public Stream {
   const Level::Start* start_;
   uint64_t next_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
+  bool valid_ = true;
 };
 
 class TakeStream final : public OneChild {
@@ -62,12 +68,19 @@ class TakeStream final : public OneChild {
     if (pulled == Pull::item) taken_ += out.num_samples();
     return pulled;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override { taken_ = 0, child_->start(epoch, occurrence); }
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    taken_ = 0, child_->start(epoch, occurrence, valid);
+  }
   void save(Cursor& cursor) const override { cursor.push_back(taken_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {
     taken_ = cursor.next();
     if (taken_ > count_) cursor.refuse();
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("take");
+    form.number("taken");
+    form.child("input", *child_);
   }
 
   Stage* outermost() override { return child_->outermost(); }
@@ -88,12 +101,19 @@ class SkipStream final : public OneChild {
     }
     return child_->pull(out, failure, most);
   }
-  void start(uint64_t epoch, uint32_t occurrence) override { skipped_ = 0, child_->start(epoch, occurrence); }
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    skipped_ = 0, child_->start(epoch, occurrence, valid);
+  }
   void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {
     skipped_ = cursor.next();
     if (skipped_ > count_) cursor.refuse();
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("skip");
+    form.number("skipped");
+    form.child("input", *child_);
   }
 
   Stage* outermost() override { return child_->outermost(); }
@@ -114,8 +134,8 @@ class RepeatStream final : public OneChild {
       begin(pass_ + 1);
     }
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    epoch_ = epoch, occurrence_ = occurrence;
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    epoch_ = epoch, occurrence_ = occurrence, valid_ = valid;
     begin(0);
   }
   void save(Cursor& cursor) const override {
@@ -128,16 +148,23 @@ class RepeatStream final : public OneChild {
     empty_ = cursor.next() != 0;
     child_->restore(cursor);
   }
+  void describe(StateForm& form) const override {
+    form.stream("repeat");
+    form.number("pass");
+    form.flag("is_empty");
+    form.child("input", *child_);
+  }
 
   Stage* outermost() override { return child_->outermost(); }
 
  private:
   void begin(uint64_t pass) {
     pass_ = pass, empty_ = true;
-    child_->start(epoch_of_pass(epoch_, times_, pass), occurrence_);
+    child_->start(epoch_of_pass(epoch_, times_, pass), occurrence_, valid_);
   }
   uint64_t times_, pass_ = 0, epoch_ = 0;
   uint32_t occurrence_ = 0;
+  bool valid_ = true;
   bool empty_ = true;  // no element in this pass: then an endless repeat ends
 };
 
@@ -150,9 +177,9 @@ class ConcatenateStream final : public Stream {
         return pulled;
     return Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     current_ = 0;
-    for (auto& child : children_) child->start(epoch, occurrence);
+    for (auto& child : children_) child->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
     cursor.push_back(current_);
@@ -162,6 +189,11 @@ class ConcatenateStream final : public Stream {
     current_ = cursor.next();
     if (current_ > children_.size()) cursor.refuse();
     for (auto& child : children_) child->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("concatenate");
+    form.number("current");
+    form.children("inputs", children_);
   }
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
@@ -204,9 +236,9 @@ class RoundStream final : public OneChild {
     next_round();
     return given ? Pull::item : Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    epoch_ = epoch, occurrence_ = occurrence;
-    child_->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    epoch_ = epoch, occurrence_ = occurrence, valid_ = valid;
+    child_->start(epoch, occurrence, valid);
     begin(0);
   }
   void save(Cursor& cursor) const override {
@@ -217,6 +249,11 @@ class RoundStream final : public OneChild {
     const uint64_t seen = cursor.next();
     child_->restore(cursor);
     begin(seen);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("shard");
+    form.number("seen");
+    form.child("input", *child_);
   }
 
  private:
@@ -242,7 +279,7 @@ class RoundStream final : public OneChild {
     if (!exact_ || pulled_ == 0 || pulled_ > shard_.rank || shard_.even == Even::drop) return;
     const uint64_t total = seen_ + pulled_;
     wrap_to_ = (seen_ + shard_.rank - total) % total;
-    child_->start(epoch_, occurrence_ + 1);
+    child_->start(epoch_, occurrence_ + 1, valid_ && shard_.even != Even::pad);
   }
   Pull pull_wrapped(Item& out, Status& failure) {
     for (;; --*wrap_to_) {
@@ -260,7 +297,7 @@ class RoundStream final : public OneChild {
   Item mine_;                        // this rank's output of the round
   Cursor begin_, end_;               // positions of the child when the round began, and at its end
   std::optional<uint64_t> wrap_to_;  // outputs of the epoch to skip before the one to take again
-  bool ended_ = false;
+  bool ended_ = false, valid_ = true;
   uint64_t epoch_ = 0;
   uint32_t occurrence_ = 0;
 };
@@ -268,7 +305,8 @@ class RoundStream final : public OneChild {
 // Exactly `steps` elements per epoch: a rank whose outputs end begins them again, in the next round.
 class StepsStream final : public OneChild {
  public:
-  StepsStream(StreamPtr child, uint64_t steps) : OneChild(std::move(child)), steps_(steps) {}
+  StepsStream(StreamPtr child, const Shard& shard)
+      : OneChild(std::move(child)), steps_(*shard.steps), marks_(shard.even == Even::pad) {}
   Pull pull(Item& out, Status& failure, uint64_t) override {
     while (given_ < steps_) {
       const Pull pulled = child_->pull_one(out, failure);
@@ -278,7 +316,7 @@ class StepsStream final : public OneChild {
           return Pull::error;
         }
         any_ = false;
-        child_->start(epoch_, occurrence_ + ++round_);
+        begin_round(round_ + 1);
         continue;
       }
       if (pulled == Pull::item) ++given_, any_ = true;
@@ -286,9 +324,9 @@ class StepsStream final : public OneChild {
     }
     return Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
-    epoch_ = epoch, occurrence_ = occurrence, given_ = 0, round_ = 0, any_ = false;
-    child_->start(epoch, occurrence);
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
+    epoch_ = epoch, occurrence_ = occurrence, valid_ = valid, given_ = 0, any_ = false;
+    begin_round(0);
   }
   void save(Cursor& cursor) const override {
     cursor.insert(cursor.end(), {given_, uint64_t{round_}});
@@ -297,15 +335,27 @@ class StepsStream final : public OneChild {
   void restore(CursorReader& cursor) override {
     const uint64_t given = cursor.next(), round = cursor.next();
     if (given > steps_ || round > given) cursor.refuse();
-    given_ = given, round_ = static_cast<uint32_t>(round), any_ = true;
-    child_->start(epoch_, occurrence_ + round_);
+    given_ = given, any_ = true;
+    begin_round(static_cast<uint32_t>(round));
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("steps");
+    form.number("given");
+    form.number("round");
+    form.child("input", *child_);
   }
 
   Stage* outermost() override { return child_->outermost(); }
 
  private:
+  void begin_round(uint32_t round) {
+    round_ = round;
+    child_->start(epoch_, occurrence_ + round, valid_ && !(marks_ && round > 0));
+  }
+
   uint64_t steps_, given_ = 0, epoch_ = 0;
+  bool marks_, valid_ = true;
   uint32_t occurrence_ = 0, round_ = 0;
   bool any_ = false;  // elements in this round
 };
@@ -332,9 +382,9 @@ class GroupStream final : public OneChild {
     mark();
     return give ? Pull::item : Pull::end;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     group_ = {}, gathered_ = 0;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
     mark();
   }
   void save(Cursor& cursor) const override { cursor.insert(cursor.end(), begin_.begin(), begin_.end()); }
@@ -376,8 +426,8 @@ StreamPtr concatenate_stream(std::vector<StreamPtr> children) {
 StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact) {
   return std::make_unique<RoundStream>(std::move(child), shard, exact);
 }
-StreamPtr steps_stream(StreamPtr child, uint64_t steps) {
-  return std::make_unique<StepsStream>(std::move(child), steps);
+StreamPtr steps_stream(StreamPtr child, const Shard& shard) {
+  return std::make_unique<StepsStream>(std::move(child), shard);
 }
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last) {
   return std::make_unique<GroupStream>(std::move(child), size, drop_last);

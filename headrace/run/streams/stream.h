@@ -13,6 +13,7 @@
 namespace headrace {
 
 class Stage;
+class StateForm;
 
 enum class Pull : uint8_t { item, wait, end, error };
 
@@ -22,6 +23,7 @@ class CursorReader {
   uint64_t next() { return at_ < cursor_.size() ? cursor_[at_++] : (short_ = true, 0); }
   void refuse() { short_ = true; }       // invalid numbers: ok() is false from now on
   bool good() const { return !short_; }  // so far
+  uint64_t peek() const { return at_ < cursor_.size() ? cursor_[at_] : 0; }
   bool ok() const { return !short_ && at_ == cursor_.size(); }
 
  private:
@@ -47,11 +49,15 @@ class Stream {
     if (pulled == Pull::item) out.part();
     return pulled;
   }
-  virtual void start(uint64_t epoch, uint32_t occurrence) = 0;  // from the beginning; drops running work
+  // From the beginning; drops running work. Elements of a round that is not `valid` are marked: shard(even=
+  // "pad") takes them once more to even out ranks.
+  virtual void start(uint64_t epoch, uint32_t occurrence, bool valid) = 0;
   // Writes nothing while the work before the next item is running. That work may end right after save(): a
   // caller that saves before pulling an item must not pull then.
   virtual void save(Cursor& cursor) const = 0;
   virtual void restore(CursorReader& cursor) = 0;  // after start() of the same epoch
+  // The names of the numbers of save(), in their order: for states as JSON (state_form.h).
+  virtual void describe(StateForm& form) const = 0;
   // Call right after restore(): skips these of the next outputs (ascending, not adjacent), without reading
   // their inputs. False, without effect, if outputs are only known by computing them.
   virtual bool leave_out(std::span<const Gap> outputs) {
@@ -83,9 +89,9 @@ StreamPtr choose_stream(std::vector<StreamPtr> children, const Choose& choose);
 // One output of every `world` outputs of the child. `exact`: their number is known, so the last round is
 // evened out.
 StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
-// Exactly `steps` elements, beginning again at the end of the child. Its cursor begins with how many elements
-// were given, and how often it began again.
-StreamPtr steps_stream(StreamPtr child, uint64_t steps);
+// Exactly `shard.steps` elements, beginning again at the end of the child. Its cursor begins with how many
+// elements were given, and how often it began again.
+StreamPtr steps_stream(StreamPtr child, const Shard& shard);
 StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
 StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);

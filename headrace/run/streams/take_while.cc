@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -21,14 +22,19 @@ class TakeWhileStream final : public OneChild {
     sample.fields.pop_back();
     return ended_ ? Pull::end : Pull::item;
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     ended_ = false;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override { cursor.push_back(ended_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {
     ended_ = cursor.next() != 0;
     child_->restore(cursor);
+  }
+  void describe(StateForm& form) const override {
+    form.stream("take_while");
+    form.flag("has_ended");
+    form.child("input", *child_);
   }
   bool has_taken_all() const override { return ended_; }
 

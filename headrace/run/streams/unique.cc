@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -105,13 +106,17 @@ class UniqueStream final : public OneChild {
       if ((out.samples[0].failure || is_new(out.samples[0])) && !again) return pulled;
     }
   }
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     seen_.clear(), seen_numbers_.clear();
     pulled_ = replay_ = 0;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override { cursor.push_back(pulled_); }
   void restore(CursorReader& cursor) override { pulled_ = replay_ = cursor.next(); }
+  void describe(StateForm& form) const override {
+    form.stream("unique");
+    form.number("pulled");
+  }
 
  private:
   // The keys of samples stored as columns, or of one sample.

@@ -3,6 +3,7 @@
 
 #include "headrace/core/random/key.h"
 #include "headrace/run/streams/one_child.h"
+#include "headrace/run/streams/state_form.h"
 
 namespace headrace {
 namespace {
@@ -33,11 +34,11 @@ class WindowShuffleStream final : public OneChild {
     return Pull::item;
   }
 
-  void start(uint64_t epoch, uint32_t occurrence) override {
+  void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     k1_ = Key::k1(seed_, 0, 0, epoch);
     slots_.clear(), pending_.reset(), left_ = 0;
     emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
-    child_->start(epoch, occurrence);
+    child_->start(epoch, occurrence, valid);
   }
 
   void save(Cursor& cursor) const override {
@@ -69,6 +70,14 @@ class WindowShuffleStream final : public OneChild {
     child_->save(restored_);
     draw_again();
     if (!read_only_what_is_held()) cursor.refuse();
+  }
+  void describe(StateForm& form) const override {
+    form.stream("shuffle");
+    form.number("emitted");
+    form.number("pulled");
+    form.flag("has_ended");
+    form.number("read_from");
+    form.child("input", *child_);
   }
 
  private:

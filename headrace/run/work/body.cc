@@ -14,7 +14,7 @@ namespace {
 Status judge(const Program& predicate, const Sample& sample, Evaluator& evaluator, bool& keep) {
   const std::vector<Operand> fields = operands_of(sample.fields);
   const MutView verdict{DType::boolean, {}, reinterpret_cast<std::byte*>(&keep)};
-  return evaluator.run({&predicate, 1}, fields, {sample.id, sample.shown_id, true}, {&verdict, 1}, {});
+  return evaluator.run({&predicate, 1}, fields, {sample.id, sample.shown_id}, {&verdict, 1}, {});
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Eval
                          const SampleDescription& where) const {
   const std::vector<Operand> fields = operands_of(sample.fields);
   std::vector<Tensor> made(programs.back().outputs.size());
-  Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id, true}, {}, made);
+  Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id}, {}, made);
   if (!status.ok()) return std::move(status).after(": " + where() + evaluator.failed_at());
   sample.fields = std::move(made);
   return {};

@@ -28,6 +28,11 @@ RowListPtr texts_of(std::span<const RowRange> ranges, size_t field, DType dtype)
   return std::make_shared<const RowList>(dtype, memory, std::move(owners));
 }
 
+bool has_valid_row(const RowRange& range) {
+  const auto names = std::span(*range.rows->names).subspan(range.first, range.count);
+  return std::ranges::any_of(names, [](const SampleName& name) { return name.id.valid; });
+}
+
 }  // namespace
 
 RowStatus GroupBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
@@ -51,6 +56,7 @@ bool GroupBody::finish_at_once(Ticket& ticket) const {
 
 Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) const {
   Sample out{item.samples[0].id, item.samples[0].shown_id, {}, nullptr};
+  out.id.valid = std::ranges::any_of(item.samples, [](const Sample& sample) { return sample.id.valid; });
   for (const Sample& sample : item.samples)
     if (sample.failure) return *sample.failure;
   const auto who = [&](size_t i) { return "sample " + std::to_string(item.samples[i].shown_id); };
@@ -68,6 +74,7 @@ Result<Sample> GroupBody::of_samples(const Item& item, Evaluator& evaluator) con
 Result<Sample> GroupBody::of_ranges(std::span<const RowRange> ranges, Evaluator& evaluator) const {
   const SampleName& name = (*ranges[0].rows->names)[ranges[0].first];
   Sample out{name.id, name.shown_id, {}, nullptr};
+  out.id.valid = std::ranges::any_of(ranges, has_valid_row);
   size_t count = 0;
   for (const RowRange& range : ranges) count += range.count;
   for (size_t f = 0; f < row_schema_.size(); ++f) {

@@ -10,6 +10,7 @@ RowStatus PackBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
   ticket.row_outputs[0].clear();
   const std::vector<Sample>& pieces = ticket.item.samples;
   Sample out{pieces[0].id, pieces[0].shown_id, {}, nullptr};
+  out.id.valid = std::ranges::any_of(pieces, [](const Sample& piece) { return piece.id.valid; });
   for (size_t f = 0; f < pack_.packed.size(); ++f)
     if (Status status = pack_field(pieces, f, out, evaluator); !status.ok()) return {std::move(status), 0};
   return {follow(std::move(out), 0, evaluator, [] { return "a packed row"; }, ticket.row_outputs[0]), 0};

@@ -30,7 +30,8 @@ struct Item {
   uint64_t first = 0, count = 0;  // positions first, first + step … of a level, or
   uint64_t step = 1;
   uint64_t epoch = 0;            //   in this epoch,
-  uint32_t occurrence = 0;       //   wrapped around this often
+  uint32_t occurrence = 0;       //   wrapped around this often,
+  bool valid = true;             //   false if shard(even="pad") added them,
   uint64_t handed_out = 0;       //   with this many outputs handed out before states were merged
   std::vector<Sample> samples;   // samples of the previous stage: one, or the rows of a batch,
   std::vector<RowRange> ranges;  // or all of these instead

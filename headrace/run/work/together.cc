@@ -272,7 +272,7 @@ Status Together::run_calls(const Step& step, Rows& rows, std::vector<uint64_t>& 
     for (size_t i = 0; i < keep.size(); ++i, row.advance()) {
       const SampleName& name = (*rows.names)[i];
       Status status =
-          evaluator.run({&step.program, 1}, row.values(), {name.id, name.shown_id, true}, row.slots(), {});
+          evaluator.run({&step.program, 1}, row.values(), {name.id, name.shown_id}, row.slots(), {});
       if (status.ok()) continue;
       if (step.skips && is_data_error(status) && status.code() != Code::exhausted) {
         evaluator.counters().skipped.add(1);

@@ -1,14 +1,14 @@
 """The form of elements that Python code makes, and how each element becomes values of the engine.
 
 One rule for `from_list`, `from_dataset`, `from_generator` and the Python functions of `map`: docs/concepts.md, "Elements made in Python".
-The first element decides the form. What it leaves open, by an empty list, is decided by a later one.
+The first element decides the form. What it leaves open, by an empty list or by a whole number where others may have a fraction, is
+decided by a later one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import json
 import math
 import sys
@@ -25,6 +25,9 @@ Leaves = list[Any]
 Spec = tuple[str, list[int | None]]  # dtype and dimensions; None: any size
 
 AHEAD = 100  # elements, at most, that are looked at to find what an empty list of the first one holds
+AHEAD_OF_WHOLE = (
+    10  # elements, at most, after one with whole numbers that are looked at to find a float in their place
+)
 
 
 def is_function_leaf(node: object) -> bool:
@@ -50,6 +53,8 @@ def to_leaf(value: Any, name: str) -> Any:
         if _is_tensor(value):
             return value
     array = _as_array(value, name)
+    if isinstance(value, list):
+        check_not_rounded(value, array, name)
     if array.dtype.kind in "SU" and array.ndim == 0:
         return array.item()
     is_number = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
@@ -84,6 +89,31 @@ def _as_uint64(value: list[Any], name: str) -> np.ndarray[Any, Any]:
         raise ValueError(
             f"expected whole numbers of int64 or of uint64 in field {name!r}, got {min(value)} and {max(value)}"
         ) from None
+
+
+def check_not_rounded(values: Sequence[Any], array: np.ndarray[Any, Any], name: str) -> None:
+    """Refuse whole numbers of Python that NumPy rounded in `array`, since floats are beside them.
+
+    Raises:
+        ValueError: there is one.
+    """
+    if array.dtype != np.float64 or not (np.abs(array) >= 2**53).any():
+        return
+    if (number := _rounded_in(values)) is not None:
+        raise ValueError(
+            f"field {name!r}: expected numbers that float64 holds exactly, because floats are beside them, got {number!r}; use str(x) "
+            "to keep all digits, or float(x) to round it"
+        )
+
+
+def _rounded_in(values: Sequence[Any]) -> int | None:
+    for item in values:
+        if isinstance(item, (list, tuple)):
+            if (number := _rounded_in(item)) is not None:
+                return number
+        elif type(item) is int and int(float(item)) != item:
+            return item
+    return None
 
 
 def _are_whole(value: list[Any]) -> bool:
@@ -204,6 +234,7 @@ class Form:
             return None
         if type(value) is int:
             return _held(to_leaf(value, name), dtype, name)
+        self._check_float(value, name, dtype)
         return to_leaf(value, name)
 
     def _of_list(self, value: list[Any], name: str, dtype: str, shape: Sequence[int | None]) -> Any:
@@ -218,8 +249,16 @@ class Form:
         _refuse_texts(value, name)
         if not is_function_leaf(value) and len(shape) == 1 and isinstance(value[0], (list, tuple, Mapping)):
             return None
+        self._check_float(value, name, dtype)
         leaf = to_leaf(value, name)
         return _held(leaf, dtype, name) if leaf.dtype.kind in "iu" and _is_of_ints(value) else leaf
+
+    def _check_float(self, value: Any, name: str, dtype: str) -> None:
+        """Refuse a float of Python where whole numbers decided the dtype."""
+        if dtype in {"int64", "uint64"} and _has_float(value):
+            raise ValueError(
+                f"field {name!r}: expected {dtype} as in {self._first}, got {value!r}; make all of them floats with float(x)"
+            )
 
 
 def _is_list_of_other_length(nest: Any, value: Any) -> bool:
@@ -259,8 +298,9 @@ def _held(array: np.ndarray[Any, Any], dtype: str, name: str) -> np.ndarray[Any,
     except OverflowError:  # inf
         is_exact = False
     if not is_exact:
+        hint = "" if wanted.kind != "f" else "; use str(x) to keep all digits, or float(x) to round it"
         raise ValueError(
-            f"field {name!r}: expected {dtype}, got {array.tolist()!r}, which it cannot hold exactly"
+            f"field {name!r}: expected {dtype}, got {array.tolist()!r}, which it cannot hold exactly{hint}"
         )
     return out
 
@@ -280,8 +320,9 @@ def as_mapping(node: Any) -> Any:
 def form_of(elements: Iterator[Any], first: str, known: Mapping[str, Spec] | None = None) -> Form:
     """Return the form of elements, from the first.
 
-    Those after it are only asked for while an empty list of the first leaves a dtype open, and at most `AHEAD` elements in all. If
-    none decides, it is float64, as of NumPy's `np.array([])`.
+    Those after it are only asked for while it leaves a dtype open: by an empty list, at most `AHEAD` elements in all; by whole numbers
+    of Python, which are float64 if a float follows within `AHEAD_OF_WHOLE`. What no element decides is float64, as of NumPy's
+    `np.array([])`, and int64.
 
     Args:
         elements: At least one.
@@ -293,19 +334,36 @@ def form_of(elements: Iterator[Any], first: str, known: Mapping[str, Spec] | Non
     """
     kept = [next(elements)]
     seen = _Seen(kept)
-    for element in itertools.islice(elements, AHEAD - 1) if seen.open else ():
+    last = AHEAD_OF_WHOLE
+    for number, element in enumerate(_later(elements), 1) if seen.open or seen.whole else ():
         try:
             more = _Seen([*kept, element])
         except (ValueError, TypeError):
-            continue  # the error is that of the element, when it is read
+            more = seen  # the error is that of the element, when it is read
         if len(more.open) < len(seen.open):
+            last = number + AHEAD_OF_WHOLE
+        if len(more.open) < len(seen.open) or more.differs_in_dtypes(seen):
             kept.append(element)
             seen = more
-        if not seen.open:
+        if number + 1 >= AHEAD or not (seen.open or (seen.whole and number < last)):
             break
     for at in seen.open:
         seen.specs[at] = (known or {}).get(seen.names[at], seen.specs[at])
+    for at in seen.whole:
+        dtype, shape = (known or {}).get(seen.names[at], seen.specs[at])
+        if dtype == "float64" and len(shape) == len(seen.specs[at][1]):
+            seen.specs[at] = dtype, shape
     return seen.form(first)
+
+
+def _later(elements: Iterator[Any]) -> Iterator[Any]:
+    """Yield elements up to one that fails: its error belongs to the run, not to a look ahead."""
+    while True:
+        try:
+            element = next(elements)
+        except Exception:  # noqa: BLE001 -- StopIteration, or what code of the user raises
+            return
+        yield element
 
 
 def form_of_all(elements: Sequence[Any], called: str) -> Form:
@@ -359,6 +417,7 @@ class _Seen:
         self.names: list[str] = []
         self.specs: list[Spec] = []
         self.open: list[int] = []  # leaves that only empty lists were seen of
+        self.whole: list[int] = []  # leaves that only whole numbers of Python were seen of
         self._called = called
         self._nest = self._visit(elements, "")
         if self.names == [""]:
@@ -369,6 +428,12 @@ class _Seen:
         out = Form(self.names, self.specs, structure, first)
         out.open = [self.names[at] for at in self.open]
         return out
+
+    def differs_in_dtypes(self, other: _Seen) -> bool:
+        """Whether it nests as the other, but has other dtypes."""
+        return self._nest == other._nest and [spec[0] for spec in self.specs] != [
+            spec[0] for spec in other.specs
+        ]
 
     def _visit(self, values: Sequence[Any], path: str) -> Any:
         values = [as_mapping(value) for value in values]
@@ -400,7 +465,10 @@ class _Seen:
                 isinstance(value, list) and not is_function_leaf(value)
             ):
                 raise self._unlike(values, number, path)
-        return self._add(path, _common_spec(values, spec_of(to_leaf(first, path or "value"))))
+        spec = spec_of(to_leaf(first, path or "value"))
+        if spec[0] in {"int64", "uint64"} and _is_of_numbers(first):
+            return self._add_whole(path, values, spec)
+        return self._add(path, spec)
 
     def _keyed(self, value: Any, values: Sequence[Any], path: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
@@ -429,10 +497,13 @@ class _Seen:
             raise ValueError(
                 f"expected arrays or lists of one rank in field {name!r}, got rank {len(shape)} and rank {len(odd[0])}"
             )
+        found = {each for each, _ in specs}
         if chosen:
             dtype = chosen[0]
-        elif "float64" in {each for each, _ in specs}:
+        elif "float64" in found:
             dtype = "float64"
+        elif found <= {"int64", "uint64"}:
+            self.whole.append(len(self.names))
         dims = [
             sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*(s for _, s in specs), strict=True)
         ]
@@ -442,6 +513,17 @@ class _Seen:
         self.names.append(path)
         self.specs.append(spec)
         return len(self.names) - 1
+
+    def _add_whole(self, path: str, values: Sequence[Any], spec: Spec) -> int:
+        """Add a field of whole numbers of Python, or lists of them: of the dtype of an array beside them, or float64 if a float is."""
+        arrays = [value.dtype for value in values if isinstance(value, (np.ndarray, np.generic))]
+        if any(map(_has_float, values)):
+            spec = "float64", spec[1]
+        elif chosen := next((dtype.name for dtype in arrays if dtype.kind in "iuf"), None):
+            spec = chosen, spec[1]
+        else:
+            self.whole.append(len(self.names))
+        return self._add(path, spec)
 
     def _unlike(self, values: Sequence[Any], number: int, path: str) -> ValueError:
         got, wanted = (json.loads(flatten(values[at], is_function_leaf)[2]) for at in (number, 0))
@@ -455,13 +537,6 @@ class _Seen:
 
 def _is_of_numbers(value: Any) -> bool:
     return all(map(_is_of_numbers, value)) if isinstance(value, list) else type(value) in {bool, int, float}
-
-
-def _common_spec(values: Sequence[Any], spec: Spec) -> Spec:
-    """Return the spec of Python numbers, or of lists of them: float64 if one of them is a float."""
-    if spec[0] in {"int64", "uint64"} and _is_of_numbers(values[0]) and any(map(_has_float, values)):
-        return "float64", spec[1]
-    return spec
 
 
 def _has_float(value: Any) -> bool:

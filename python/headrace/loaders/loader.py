@@ -43,6 +43,7 @@ def alive() -> list[Loader[Any]]:
 
 @atexit.register
 def _stop_all() -> None:
+    _core.begin_exit()
     for loader in alive():
         loader.close()
     _core.wait_for_last_loaders()
@@ -391,6 +392,7 @@ class Iteration(Iterator[Element]):
 
     def __next__(self) -> Element:
         if (loader := self._loader) is None:
+            _core.give_way_to_exit()  # which may have closed it
             self._say_that_it_is_over()
         here, before = threading.get_ident(), self._inside
         if here == before:

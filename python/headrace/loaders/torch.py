@@ -108,6 +108,7 @@ class _AheadIteration(Iteration[Any]):
     def _copy_next(self) -> tuple[Any, State] | None:
         loader = self._loader
         if loader is None:
+            _core.give_way_to_exit()  # which may have closed it
             return None
         try:
             with torch.cuda.stream(self._stream):

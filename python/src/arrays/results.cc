@@ -79,7 +79,7 @@ bool Results::read(nb::handle leaf, Item& out) {
     const char* data = nullptr;
     if (is_bytes && PyBytes_AsStringAndSize(object, &bytes, &size) == 0) data = bytes;
     if (!is_bytes) data = PyUnicode_AsUTF8AndSize(object, &size);
-    if (!data) return false;
+    if (!data) return PyErr_Clear(), false;  // to_tensor() says what is wrong
     out.owner = nb::borrow(leaf);
     out.view = text(is_bytes ? DType::bytes : DType::str, data, size);
     return true;

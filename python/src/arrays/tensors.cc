@@ -12,6 +12,7 @@
 #include "python/src/arrays/bytes_column.h"
 #include "python/src/arrays/ragged_column.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 
@@ -169,7 +170,14 @@ std::string_view text_of(nb::handle leaf) {
   }
   Py_ssize_t size = 0;
   const char* data = PyUnicode_AsUTF8AndSize(leaf.ptr(), &size);
-  if (!data) throw nb::python_error();
+  if (!data) {
+    PyErr_Clear();
+    throw nb::value_error(
+        ("expected a string of whole characters, got " +
+         std::string(nb::str(nb::module_::import_("builtins").attr("ascii")(leaf)).c_str()) +
+         " with half of a surrogate pair; .encode(\"utf-8\", \"surrogateescape\") gives its bytes")
+            .c_str());
+  }
   return {data, static_cast<size_t>(size)};
 }
 
@@ -181,8 +189,8 @@ bool is_text_object(nb::handle leaf) {
 
 SharedObject share(nb::object object) {
   return SharedObject(new nb::object(std::move(object)), [](nb::object* held) {
-    nb::gil_scoped_acquire gil;
-    delete held;
+    const Gil gil;
+    in_python([&] { delete held; });
   });
 }
 

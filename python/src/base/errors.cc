@@ -1,8 +1,13 @@
 #include "python/src/base/errors.h"
 
 #include <cerrno>
+#include <exception>
 #include <map>
+#include <new>
+#include <system_error>
 
+#include "headrace/core/text/said_by.h"
+#include "headrace/core/text/text.h"
 #include "python/src/base/text.h"
 
 namespace headrace::python {
@@ -74,6 +79,15 @@ bool is_error(nb::handle exception) {
   return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0;
 }
 
+// For an exception of C++ that leaves the module.
+void set_error(const Status& status) {
+  try {
+    raise(status);
+  } catch (nb::python_error& error) {
+    error.restore();
+  }
+}
+
 }  // namespace
 
 std::string shown_text(std::string_view text) {
@@ -92,12 +106,27 @@ void raise(const Status& status) {
     throw nb::python_error();
   }
   const Code code = status.code();
-  const nb::object message = text_object(shown_text(status.text()));
+  // A user's exception may have lines; in a message of ours a line end is that of a name.
+  const std::string text = shown_text(status.text());
+  const bool has_lines = code == Code::foreign || code == Code::internal;
+  const nb::object message = text_object(has_lines ? printable_lines(text) : printable(text));
   const bool is_systems = code == Code::not_found || code == Code::io;
   const nb::object exception = is_systems ? os_error(status, message) : exception_class(code)(message);
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
+}
+
+void register_errors() {
+  nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::bad_alloc& e) {
+      set_error(said_by(e));
+    } catch (const std::system_error& e) {
+      set_error(said_by(e));
+    }
+  });
 }
 
 Status foreign(nb::python_error& error, std::string_view function) {

@@ -22,6 +22,9 @@ template <class T> T unwrap(Result<T> result) {
   return *std::move(result);
 }
 
+// What the standard library throws, raised as an error with words.
+void register_errors();
+
 // The Status of a user's function that raised: "augment: KeyError: 'x'".
 Status foreign(nb::python_error& error, std::string_view function);
 

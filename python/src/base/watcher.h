@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "python/src/base/gil.h"
 #include "python/src/base/module.h"
 
 namespace headrace::python {
@@ -14,11 +15,11 @@ class Watcher {
   explicit Watcher(nb::handle function) : function_(nb::borrow(function)) {}
   // Called without the GIL; `arguments()` is called with it and returns a tuple. False: the work must stop.
   template <class F> bool watch(F&& arguments) {
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (in_python(PyErr_CheckSignals) != 0) throw nb::python_error();
       if (function_.is_none()) return true;
-      return !function_(*arguments()).is(nb::handle(Py_False));
+      return !in_python([&] { return function_(*arguments()); }).is(nb::handle(Py_False));
     } catch (nb::python_error& error) {
       raised_.emplace(error);
       return false;

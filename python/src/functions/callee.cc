@@ -7,6 +7,7 @@
 #include "headrace/ops/ragged_inputs.h"
 #include "python/src/arrays/few.h"
 #include "python/src/arrays/tensors.h"
+#include "python/src/base/gil.h"
 
 namespace headrace::python {
 namespace {
@@ -51,11 +52,12 @@ void Callee::call(std::span<const View> in, const Key& key, Results& results) {
 }
 
 nb::object Callee::returned(const nb::object& sample, const Key& key) {
-  if (!random_) return function_(sample);
+  if (!random_) return in_python([&] { return function_(sample); });
   const Generators::Lent rng = generators_.lend(word64(key, 0), word64(key, 2));
   static PyObject* const names = nb::make_tuple("rng").release().ptr();
   PyObject* const arguments[] = {sample.ptr(), rng.generator().ptr()};
-  nb::object out = nb::steal(PyObject_Vectorcall(function_.ptr(), arguments, 1, names));
+  nb::object out =
+      nb::steal(in_python([&] { return PyObject_Vectorcall(function_.ptr(), arguments, 1, names); }));
   if (!out.is_valid()) throw nb::python_error();
   return out;
 }
@@ -68,12 +70,13 @@ void Callee::take(const nb::object& returned, Results& results) const {
       return;
     results.clear();
   }
-  for (nb::handle leaf : nb::cast<nb::list>(convert_(returned))) results.add_converted(leaf);
+  for (nb::handle leaf : nb::cast<nb::list>(in_python([&] { return convert_(returned); })))
+    results.add_converted(leaf);
 }
 
 nb::object call_once(const nb::object& call, const nb::object& leaves, const nb::object& key) {
   const DrawsFrom draws_from{Key()};
-  return call(leaves, key);
+  return in_python([&] { return call(leaves, key); });
 }
 
 const Key* next_key_of_function() {

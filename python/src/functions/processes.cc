@@ -23,6 +23,7 @@
 #include "headrace/ops/ragged_inputs.h"
 #include "headrace/run/measure/cpu_elsewhere.h"
 #include "python/src/base/errors.h"
+#include "python/src/base/gil.h"
 #include "python/src/base/text.h"
 #include "python/src/functions/runner.h"
 
@@ -94,7 +95,7 @@ void listen_for_signals(int socket, std::optional<nb::python_error>& raised) {
     pollfd answer{socket, POLLIN, 0};
     const int ready = ::poll(&answer, 1, kLookMs);
     if (ready > 0 || (ready < 0 && errno != EINTR)) return;
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     if (PyErr_CheckSignals() != 0) raised.emplace();
   }
 }
@@ -254,8 +255,7 @@ class Worker {
   ~Worker() {  // the GIL is held
     ::close(socket_);
     try {
-      process_.attr("kill")();
-      process_.attr("wait")();
+      in_python([&] { process_.attr("kill")(), process_.attr("wait")(); });
     } catch (nb::python_error& error) {
       error.discard_as_unraisable("ending a process of a map");
     }
@@ -294,16 +294,17 @@ class Worker {
   // The process is busy with an abandoned call.
   Status given_up(const std::string& label) {
     is_gone_ = true;
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     const Status out = foreign(*interrupt_, label);
     interrupt_.reset();
     return out;
   }
   Status gone(const std::string& label) {
     is_gone_ = true;
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     try {
-      const auto how = nb::module_::import_("headrace._processes").attr("how_it_ended")(process_);
+      const nb::object how = in_python(
+          [&] { return nb::module_::import_("headrace._processes").attr("how_it_ended")(process_); });
       return {Code::internal,
               label + ": the process that ran it ended (" + nb::cast<std::string>(nb::str(how)) + ")"};
     } catch (nb::python_error& error) {
@@ -312,10 +313,10 @@ class Worker {
   }
   Status raised(uint64_t size, const std::string& label) {
     if (size > memory_.size()) return internal_error("an exception outside the shared memory");
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     try {
       const nb::bytes bytes(reinterpret_cast<const char*>(memory_.data()), size);
-      nb::module_::import_("headrace._processes").attr("raise_again")(bytes);
+      in_python([&] { nb::module_::import_("headrace._processes").attr("raise_again")(bytes); });
     } catch (nb::python_error& error) {
       return foreign(error, label);
     }
@@ -339,7 +340,7 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
       (void)start_.release();
       return;
     }
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     idle_.clear();
     start_ = nb::object();
   }
@@ -377,9 +378,10 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
         return out;
       }
     }
-    nb::gil_scoped_acquire gil;
+    const Gil gil;
     try {
-      const auto [process, socket, memory] = nb::cast<std::tuple<nb::object, int, int>>(start_());
+      const auto [process, socket, memory] =
+          nb::cast<std::tuple<nb::object, int, int>>(in_python([&] { return start_(); }));
       return std::make_unique<Worker>(process, socket, memory);
     } catch (nb::python_error& error) {
       return foreign(error, label);
@@ -388,7 +390,7 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
 
   void give_back(std::unique_ptr<Worker> worker) {
     if (worker->is_gone()) {
-      nb::gil_scoped_acquire gil;
+      const Gil gil;
       worker.reset();
       return;
     }
@@ -475,7 +477,7 @@ void serve_calls(int socket, int memory, Callee& callee, const nb::object& descr
   while (true) {
     Message message;
     {
-      nb::gil_scoped_release release;
+      const NoGil release;
       if (!receive_all(socket, message)) return;
     }
     const uint64_t begin = process_cpu_ns();

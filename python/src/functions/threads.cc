@@ -12,7 +12,7 @@ struct Held final : Answer {
   explicit Held(size_t num_leaves) : results(std::in_place, num_leaves) {}
   ~Held() override {
     const Gil gil;
-    results.reset();
+    in_python([&] { results.reset(); });
   }
   std::optional<Results> results;
 };

@@ -1,0 +1,70 @@
+// The names of the numbers in a cursor. A stream describes them once, in the order of save(); a StateForm
+// uses the description to write a cursor as a named value, and to read such a value back into a cursor.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "headrace/core/value.h"
+#include "headrace/run/streams/stream.h"
+
+namespace headrace {
+
+class StateForm {
+ public:
+  // Names the numbers of a cursor. The value is at named().
+  explicit StateForm(CursorReader& numbers) : from_(&numbers) {}
+  // Appends the numbers of a named value to a cursor. An error is at status(), with the path to the member.
+  // `named` must outlive the form.
+  StateForm(const Value& named, Cursor& numbers) : read_(&named), to_(&numbers) {}
+
+  // What writes the following members, and the version of their meaning. A value of another verb, or of a
+  // newer version, is an error.
+  void stream(std::string_view verb, int64_t version = 1);
+  // Whether the value that is read is of this verb; true when a cursor is named and `is_there`.
+  bool is(std::string_view verb, bool is_there) const;
+
+  void nothing();  // a 0 that the value does not have: a list without items
+  uint64_t number(std::string_view name);
+  bool flag(std::string_view name);
+  void bytes(std::string_view name);   // as put_bytes() has them
+  void tensor(std::string_view name);  // as put_tensor() has them
+  // A list of objects; `item(form)` describes one. `has_count`: the cursor has their number before them.
+  template <class F> void list(std::string_view name, size_t count, bool has_count, F&& item) {
+    if (has_count) count = counted(name, count);
+    Value::List made;
+    for (size_t i = 0; i < count && good(); ++i) {
+      StateForm one = enter(name, i);
+      item(one);
+      if (names())
+        made.push_back(std::move(one.named_));
+      else
+        status_ = one.status_;
+    }
+    if (names()) named_.set(name, std::move(made));
+  }
+  void numbers(std::string_view name);  // a list of numbers, with their number before them
+  void child(std::string_view name, const Stream& stream);
+  void children(std::string_view name, const std::vector<StreamPtr>& streams);
+
+  // What the cursor has next, without taking it. REQUIRES: a cursor is named.
+  bool good() const { return from_ ? from_->good() : status_.ok(); }
+  bool names() const { return from_ != nullptr; }
+  uint64_t peek() const { return from_->peek(); }
+  Value& named() { return named_; }
+  const Status& status() const { return status_; }
+
+ private:
+  size_t counted(std::string_view name, size_t count);
+  StateForm enter(std::string_view name, size_t item) const;
+  const Value* member(std::string_view name, std::string_view expected);
+  void fail(std::string_view name, std::string_view expected, const Value* got);
+
+  CursorReader* from_ = nullptr;
+  Value named_{Value::Object()};
+  const Value* read_ = nullptr;
+  Cursor* to_ = nullptr;
+  Status status_;
+  std::string path_;
+};
+
+}  // namespace headrace
