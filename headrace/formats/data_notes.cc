@@ -71,7 +71,9 @@ std::string other_data_note(const Source& source) {
   const std::string own = shard_kind(source.file(0));
   std::string first;
   const std::string counts = left_out_endings(source, [&](const std::string& ending) {
-    if (!is_of_data(ending) || (may_describe(ending) && !may_describe(own))) return false;
+    // A format that recognises nothing by its content cannot tell whether others are its own, too.
+    const bool may_be_own = !format->recognise && !ending.empty() && !is_beside_data(ending);
+    if (!may_be_own && (!is_of_data(ending) || (may_describe(ending) && !may_describe(own)))) return false;
     if (first.empty()) first = ending;
     return true;
   });

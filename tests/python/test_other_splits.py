@@ -196,6 +196,15 @@ def test_a_split_with_several_endings_is_not_half_read(tmp_path: Path) -> None:
     assert len(hr.read_text(tmp_path, split="train")) == 1
 
 
+def test_a_folder_of_several_endings_is_not_half_read_without_a_word(tmp_path: Path) -> None:
+    for ending in ("en", "de"):
+        (tmp_path / f"a.{ending}").write_text("a line\n")
+    with pytest.warns(
+        UserWarning, match=r"files of other kinds than .de in the folder are left out: .en \(1\)"
+    ):
+        assert len(hr.read_text(tmp_path)) == 1
+
+
 def hive(root: Path, key: str, values: list[str]) -> None:
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
