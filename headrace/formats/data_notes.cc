@@ -72,7 +72,8 @@ std::string other_data_note(const Source& source) {
   std::string first;
   const std::string counts = left_out_endings(source, [&](const std::string& ending) {
     // A format that recognises nothing by its content cannot tell whether others are its own, too.
-    const bool may_be_own = !format->recognise && !ending.empty() && !is_beside_data(ending);
+    const bool may_be_own =
+        !format->recognise && !ending.empty() && !is_beside_data(ending) && !is_code_or_page(ending);
     if (!may_be_own && (!is_of_data(ending) || (may_describe(ending) && !may_describe(own)))) return false;
     if (first.empty()) first = ending;
     return true;
