@@ -29,6 +29,11 @@ class WatchedStore final : public Store {
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override;
   Result<FileInfo> info(const std::string& path) override { return store_->info(path); }
   Result<Listing> list(const std::string& root) override { return store_->list(root); }
+  Result<Entries> entries(const std::string& folder) override { return store_->entries(folder); }
+  Result<Listing> list_readable(const std::string& root) override { return store_->list_readable(root); }
+  Result<Entries> entries_readable(const std::string& folder) override {
+    return store_->entries_readable(folder);
+  }
 
  private:
   class File;

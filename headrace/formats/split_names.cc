@@ -11,22 +11,17 @@ namespace headrace {
 namespace {
 
 // Those of Hugging Face's datasets, of MNIST, and "devel".
-constexpr std::array<std::pair<std::string_view, SplitKind>, 15> kWords{
-    {{"train", SplitKind::train},
-     {"training", SplitKind::train},
-     {"trainval", SplitKind::train},
-     {"val", SplitKind::validation},
-     {"valid", SplitKind::validation},
-     {"validation", SplitKind::validation},
-     {"dev", SplitKind::validation},
-     {"devel", SplitKind::validation},
-     {"test", SplitKind::test},
-     {"devtest", SplitKind::test},
-     {"testing", SplitKind::test},
-     {"eval", SplitKind::test},
-     {"evaluation", SplitKind::test},
-     {"t10k", SplitKind::test},
-     {"holdout", SplitKind::test}}};
+constexpr std::array<std::pair<std::string_view, SplitKind>, 20> kWords{
+    {{"train", SplitKind::train},         {"training", SplitKind::train},
+     {"trainval", SplitKind::train},      {"val", SplitKind::validation},
+     {"valid", SplitKind::validation},    {"validation", SplitKind::validation},
+     {"dev", SplitKind::validation},      {"devel", SplitKind::validation},
+     {"test", SplitKind::test},           {"devtest", SplitKind::test},
+     {"testing", SplitKind::test},        {"eval", SplitKind::test},
+     {"evaluation", SplitKind::test},     {"t10k", SplitKind::test},
+     {"holdout", SplitKind::test},        {"heldout", SplitKind::test},
+     {"trn", SplitKind::train},           {"vld", SplitKind::validation},
+     {"validate", SplitKind::validation}, {"minival", SplitKind::validation}}};
 constexpr std::array<std::string_view, 8> kOtherWords{"extra",        "unlabeled", "unlabelled", "unsup",
                                                       "unsupervised", "pred",      "query",      "gallery"};
 // Two kinds: it stands for itself.

@@ -19,8 +19,7 @@ constexpr int kGrowth = 4;
 bool wait_before_retry(size_t number, const StopFlag* stop) {
   std::chrono::milliseconds wait = kFirstWait;
   for (size_t i = 0; i < number && wait < kLongestWait; ++i) wait *= kGrowth;
-  const auto until = std::chrono::steady_clock::now() + std::min(wait, kLongestWait);
-  while (std::chrono::steady_clock::now() < until) {
+  for (auto left = std::min(wait, kLongestWait); left > kLook; left -= kLook) {
     if (stop && stop->raised()) return false;
     std::this_thread::sleep_for(kLook);
   }
@@ -73,6 +72,12 @@ class RetryingStore final : public Store {
   }
   Result<Entries> entries(const std::string& folder) override {
     return call_again(*retries_, [&] { return store_->entries(folder); });
+  }
+  Result<Listing> list_readable(const std::string& root) override {
+    return call_again(*retries_, [&] { return store_->list_readable(root); });
+  }
+  Result<Entries> entries_readable(const std::string& folder) override {
+    return call_again(*retries_, [&] { return store_->entries_readable(folder); });
   }
   bool persistent() const override { return store_->persistent(); }
 

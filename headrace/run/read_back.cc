@@ -26,6 +26,12 @@ class Renamed final : public Store {
   Result<FileInfo> info(const std::string& path) override { return files_->info(where(path)); }
   Result<Listing> list(const std::string& root) override { return files_->list(where(root)); }
   Result<Entries> entries(const std::string& folder) override { return files_->entries(where(folder)); }
+  Result<Listing> list_readable(const std::string& root) override {
+    return files_->list_readable(where(root));
+  }
+  Result<Entries> entries_readable(const std::string& folder) override {
+    return files_->entries_readable(where(folder));
+  }
 
  private:
   std::string where(const std::string& path) const {

@@ -3,6 +3,7 @@
 // itself with fault_arm(root, n, number, all): of the look-ups at or below `root`, the n-th fails with this errno, and
 // with `all` each later one of the same path, too; n = 0 only counts. Look-ups are open, stat and readdir.
 #define _GNU_SOURCE
+#include <time.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,6 +30,16 @@ void fault_arm(const char* at, int n, int number, int all) {
 int fault_count(void) { return count; }
 int fault_hits(void) { return hits; }
 const char* fault_victim(void) { return victim; }
+
+// The waits before a look-up is tried again.
+int nanosleep(const struct timespec* wanted, struct timespec* left) {
+  (void)wanted, (void)left;
+  return 0;
+}
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec* wanted, struct timespec* left) {
+  (void)clock, (void)flags, (void)wanted, (void)left;
+  return 0;
+}
 
 static int is_below(const char* path) {
   const size_t length = strlen(root);

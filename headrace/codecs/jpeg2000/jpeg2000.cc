@@ -246,7 +246,8 @@ uint8_t sample(const opj_image_comp_t& component, const Channels& channels, int6
   const int precision = static_cast<int>(component.prec);
   int64_t value = stored_sample(component, channels, y, x);
   if (component.sgnd) value += int64_t{1} << (precision - 1);
-  return static_cast<uint8_t>(std::clamp<int64_t>(value << (8 - precision), 0, 255));
+  const int64_t most = (int64_t{1} << precision) - 1;
+  return static_cast<uint8_t>(std::clamp<int64_t>((value * 255 + most / 2) / most, 0, 255));
 }
 
 template <class T> void ycc_to_rgb(T* pixel, int most) {

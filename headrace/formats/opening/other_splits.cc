@@ -9,6 +9,7 @@
 #include "headrace/formats/meaning/class_lists.h"
 #include "headrace/formats/opening/wanted.h"
 #include "headrace/formats/wrapped_source.h"
+#include "headrace/io/look_up.h"
 
 namespace headrace {
 namespace {
@@ -197,6 +198,16 @@ void compare_dtypes(const KnownSplit& mine, const std::vector<KnownSplit>& other
                     "; dtypes=" + dtypes.dump() + " reads all splits alike");
 }
 
+// A split that cannot be compared with. What the system refuses is an error: another run would see the split,
+// and number classes by it.
+Status note_unread(const std::string& name, const Status& status, std::vector<std::string>& notes) {
+  if (is_of_the_system(status) || status.code() == Code::cancelled) return status;
+  notes.push_back("the split " + Value(name).dump() +
+                  " cannot be read, so that its classes, units and dtypes are not compared: " +
+                  std::string(status.text()));
+  return {};
+}
+
 // Looks at the splits that were not chosen.
 class Others {
  public:
@@ -209,7 +220,7 @@ class Others {
   bool empty() const { return names_.empty(); }
 
   // Those that can be opened. `infers`: their text is read for that.
-  std::vector<KnownSplit> opened(bool infers, std::vector<std::string>& notes) const {
+  Result<std::vector<KnownSplit>> opened(bool infers, std::vector<std::string>& notes) const {
     std::vector<KnownSplit> out;
     for (const std::string& name : names_) {
       if (infers && splits_.bytes(name) > kMostLookedAt) {
@@ -217,8 +228,11 @@ class Others {
                         ", which is large; dtypes= sets them for all splits");
         continue;
       }
-      if (auto source = splits_.open(Value(name), options_); source.ok())
+      auto source = splits_.open(Value(name), options_);
+      if (source.ok())
         out.push_back({name, (*source)->schema(), (*source)->metadata()});
+      else
+        HEADRACE_TRY(note_unread(name, source.status(), notes));
     }
     return out;
   }
@@ -255,7 +269,8 @@ bool takes_classes(const Source& source) {
 
 // The options with the classes of all splits; nothing if their lists do not differ. `mine`: the one that is
 // open.
-std::optional<Value> with_one_list(const SplitOpener& splits, const KnownSplit* mine, const Value& options) {
+Result<std::optional<Value>> with_one_list(const SplitOpener& splits, const KnownSplit* mine,
+                                           const Value& options, std::vector<std::string>& notes) {
   std::vector<KnownSplit> all;
   for (const std::string& name : splits.names) {
     if (mine && mine->name == name) {
@@ -263,15 +278,18 @@ std::optional<Value> with_one_list(const SplitOpener& splits, const KnownSplit* 
       continue;
     }
     auto source = splits.open(Value(name), options);
-    if (!source.ok()) continue;
-    if (!takes_classes(**source)) return std::nullopt;
+    if (!source.ok()) {
+      HEADRACE_TRY(note_unread(name, source.status(), notes));
+      continue;
+    }
+    if (!takes_classes(**source)) return std::optional<Value>();
     all.push_back({name, (*source)->schema(), (*source)->metadata()});
   }
   const auto classes = one_list(std::move(all));
-  if (!classes) return std::nullopt;
+  if (!classes) return std::optional<Value>();
   Value out = options;
   out.set("classes", Value::List(classes->begin(), classes->end()));
-  return out;
+  return std::optional(std::move(out));
 }
 
 }  // namespace
@@ -281,8 +299,9 @@ Result<SourcePtr> open_beside_others(const SplitOpener& splits, const Value& cho
   if (!opened.ok()) {  // several that could not be joined; numbered by one list, they may be
     const bool is_one = choice.text() && *choice.text() != "all";
     if (is_one || opened.status().code() == Code::cancelled) return opened;
-    const auto numbered = with_one_list(splits, nullptr, options);
-    return numbered ? splits.open(choice, *numbered) : std::move(opened);
+    std::vector<std::string> notes;
+    const auto numbered = with_one_list(splits, nullptr, options, notes);
+    return numbered.ok() && *numbered ? splits.open(choice, **numbered) : std::move(opened);
   }
   SourcePtr source = *std::move(opened);
   const Others others(splits, choice, options);
@@ -290,8 +309,13 @@ Result<SourcePtr> open_beside_others(const SplitOpener& splits, const Value& cho
   if (others.empty() || !format) return source;
   const KnownSplit mine{choice.text() ? *choice.text() : choice.dump(), source->schema(), source->metadata()};
   if (takes_classes(*source)) {
-    const auto numbered = with_one_list(splits, &mine, options);
-    return numbered ? splits.open(choice, *numbered) : source;
+    std::vector<std::string> unread;
+    HEADRACE_ASSIGN(const auto numbered, with_one_list(splits, &mine, options, unread));
+    if (numbered) {
+      HEADRACE_ASSIGN(source, splits.open(choice, *numbered));
+    }
+    for (const std::string& note : unread) source = with_note(std::move(source), note);
+    return source;
   }
   const bool infers = has_option(*format, "dtypes");
   if (infers && are_all_given(mine.schema, options)) return source;
@@ -302,8 +326,12 @@ Result<SourcePtr> open_beside_others(const SplitOpener& splits, const Value& cho
                      mine.metadata.find("types") || mine.metadata.find("categories");
   if (!looks && !has_classes(mine.metadata)) return source;
   std::vector<std::string> notes;
-  const std::vector<KnownSplit> known =
-      looks ? others.opened(infers, notes) : others.said(*format, mine.schema);
+  std::vector<KnownSplit> known;
+  if (looks) {
+    HEADRACE_ASSIGN(known, others.opened(infers, notes));
+  } else {
+    known = others.said(*format, mine.schema);
+  }
   for (const KnownSplit& other : known) {
     compare_classes(mine, other, notes);
     compare_ids(mine, other, notes);

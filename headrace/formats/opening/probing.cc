@@ -32,7 +32,9 @@ Status read_head(Store& store, Probe& out) {
   out.info.size = looked_at.size, out.info.mtime_ns = looked_at.mtime_ns;
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
-  HEADRACE_ASSIGN(out.head, read_bytes(*file, 0, std::min(size, kProbeBytes)));
+  auto head = read_bytes(*file, 0, std::min(size, kProbeBytes));
+  if (!head.ok()) return head.status().before(in_quotes(looked_at.path) + ": ");
+  out.head = *std::move(head);
   return {};
 }
 

@@ -200,6 +200,32 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
   return out;
 }
 
+// Whether blocks say which file they are read from; not where rows are in memory.
+bool names_its_files(const Source& source) {
+  if (source.num_blocks() == 0) return true;
+  const auto step = source.open(0)->advance({});
+  const auto* extents = step.ok() ? std::get_if<std::vector<Extent>>(&*step) : nullptr;
+  return extents && !extents->empty();
+}
+
+// Partitions opened each by itself, after they were found to agree as one list.
+Result<SourcePtr> open_one_by_one(Store& store, const Wanted& wanted, const FormatInfo* named,
+                                  const std::vector<std::vector<std::string>>& files,
+                                  ConstantFields constants, const IndexingOptions& indexing) {
+  std::vector<PartOfJoined> parts;
+  for (size_t i = 0; i < files.size(); ++i) {
+    auto probed = probe_files(store, wanted.given.paths[0], files[i]);
+    if (!probed.ok()) return probed.status().before("read: ");
+    HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, wanted, named, *std::move(probed), indexing));
+    ConstantFields own{constants.names, {constants.values[i]}, {}};
+    own.description = source->describe();
+    if (!own.names.empty()) source = with_constant_fields(std::move(source), std::move(own));
+    parts.push_back({in_quotes(parent_of(files[i][0])), std::move(source)});
+  }
+  auto joined = joined_source(std::move(parts), std::move(constants.description));
+  return joined.ok() ? std::move(joined) : joined.status().before("read: " + wanted.given.text() + ": ");
+}
+
 // All files as one list, so that what they mean must agree as in any other; the columns are those of the
 // folder of each file.
 Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const FormatInfo* named,
@@ -212,12 +238,14 @@ Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Form
   ConstantFields constants;
   for (const ConstantField& field : fields) constants.names.push_back(field.name);
   std::vector<std::string> files;
+  std::vector<std::vector<std::string>> by_partition;
   std::map<std::string, uint32_t, std::less<>> partition_of;  // by path
   for (HivePartition& partition : partitions) {
     for (const std::string& path : paths_of(folder.path, partition.files)) {
       partition_of.emplace(path, static_cast<uint32_t>(constants.values.size()));
       files.push_back(path);
     }
+    by_partition.push_back(paths_of(folder.path, partition.files));
     std::vector<Tensor>& values = constants.values.emplace_back();
     for (ConstantField& field : partition.values)
       if (std::ranges::find(constants.names, field.name) != constants.names.end())
@@ -233,13 +261,19 @@ Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Form
                      "read the column");
   for (uint64_t i = 0; i < source->num_files(); ++i) {
     const auto found = partition_of.find(source->file(i));
-    constants.of_file.push_back(found == partition_of.end() ? 0 : found->second);
+    if (found == partition_of.end())
+      return internal_error("expected " + in_quotes(source->file(i)) + " in a partition, got it in none");
+    constants.of_file.push_back(found->second);
   }
   Value metadata = source->metadata();
   metadata.set("partitions", Value::List(constants.names.begin(), constants.names.end()));
   constants.description = source->describe();
   if (const Value* columns = wanted.options.find("columns")) constants.description.set("columns", *columns);
-  if (!constants.names.empty()) source = with_constant_fields(std::move(source), std::move(constants));
+  if (!constants.names.empty() && !names_its_files(*source)) {
+    HEADRACE_ASSIGN(source, open_one_by_one(store, all, named, by_partition, std::move(constants), indexing));
+  } else if (!constants.names.empty()) {
+    source = with_constant_fields(std::move(source), std::move(constants));
+  }
   if (!copies.empty()) add_note(metadata, copies_note(copies[0], copies.size()));
   return with_metadata(std::move(source), std::move(metadata));
 }
@@ -339,8 +373,10 @@ Result<Looked> look(Store& store, const Wanted& wanted) {
   auto looked = probe(store, wanted.given, out.twice);
   if (!looked.ok()) return looked.status().before("read: ");
   out.path = *std::move(looked);
+  // A format with splits of its own, unless the folder is none of its data sets: then each folder in it may
+  // be.
   const bool chooses = out.named && has_option(*out.named, kSplit);
-  if (wanted.given.is_list || chooses) return out;
+  if (wanted.given.is_list || (chooses && (!out.path.listing || surest(out.path) == out.named))) return out;
   HEADRACE_ASSIGN(out.folder, folder_of(store, out.path, out.named));
   if (!out.folder) return out;
   out.format = out.named ? out.named : surest(*out.folder);
@@ -348,6 +384,7 @@ Result<Looked> look(Store& store, const Wanted& wanted) {
     out.splits = find_splits(*out.folder->listing);
   else
     out.folder.reset();
+  if (chooses && out.splits.all.empty()) out.folder.reset();
   return out;
 }
 
@@ -467,7 +504,8 @@ Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked look
     auto partitions = hive_partitions(*looked.folder->listing, copies);
     if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
     if (!partitions->empty())
-      return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), copies, indexing);
+      return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), copies,
+                             indexing);
   }
   // A huge folder is not looked at by all formats again.
   const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;
@@ -606,7 +644,8 @@ Result<SourcePtr> open_chosen_splits(Store& store, const Wanted& wanted, const L
   return open_beside_others(splits, *wanted.options.find(kSplit), without_split(wanted.options));
 }
 
-Result<SourcePtr> open_found(Store& store, const Wanted& wanted, Looked looked, const IndexingOptions& indexing) {
+Result<SourcePtr> open_found(Store& store, const Wanted& wanted, Looked looked,
+                             const IndexingOptions& indexing) {
   if (wanted.options.find(kSplit) && !wanted.is_described)
     return open_chosen_splits(store, wanted, looked, indexing);
   if (looked.folder || looked.path.files.size() < 2 || !wanted.path.is_null() || wanted.is_described)

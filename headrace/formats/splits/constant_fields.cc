@@ -62,9 +62,10 @@ class OpenWithConstants final : public Opening<BlockPtr> {
       if (!extents->empty()) file_ = extents->front().file;
       return step;
     }
-    if (!file_ || *file_ >= constants_->of_file.size())
+    const bool is_one = constants_->values.size() == 1;
+    if (!is_one && (!file_ || *file_ >= constants_->of_file.size()))
       return internal_error("expected a block that is read from a file, got one of none");
-    const std::vector<Tensor>& values = constants_->values[constants_->of_file[*file_]];
+    const std::vector<Tensor>& values = constants_->values[is_one ? 0 : constants_->of_file[*file_]];
     return Step<BlockPtr>(BlockPtr(std::make_shared<BlockWithConstants>(
         std::get<BlockPtr>(std::move(step)), own_,
         std::shared_ptr<const std::vector<Tensor>>(constants_, &values))));

@@ -72,6 +72,15 @@ Folder folder_tree(const Listing& listing) {
     else
       at->files[shard_kind(name)].push_back(name);
   }
+  for (size_t i = 0; i < listing.directories.size(); ++i) {
+    const std::string_view path = listing.directories[i];
+    const size_t slash = path.rfind('/');
+    const std::string_view name = path.substr(slash == std::string_view::npos ? 0 : slash + 1);
+    if (name.empty() || is_never_data(std::string(path) + "/")) continue;
+    const std::string_view above = path.substr(0, slash == std::string_view::npos ? 0 : slash);
+    const Folder* parent = find_folder(root, above);
+    if (parent && !parent->folders.contains(name)) folder_at(root, above).empty.emplace_back(name);
+  }
   sum_up(root);
   return root;
 }

@@ -15,6 +15,7 @@ struct Folder {
   std::string path;  // relative to the root; "" is the root
   std::map<std::string, std::unique_ptr<Folder>, std::less<>> folders;
   std::map<std::string, std::vector<std::string_view>> files;  // by kind
+  std::vector<std::string> empty;                              // folders in it without any file
   size_t images = 0;
   // Images are counted, and those whose names are of splits kept, as long as most are: "train_0.jpg".
   std::vector<std::string_view> split_images;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/byte_size.h"
+#include "headrace/core/text/text.h"
 #include "headrace/graph/details.h"
 #include "headrace/graph/plan/plan_json.h"
 
@@ -38,7 +39,7 @@ void write(const Node& node, const ElementSizes* sizes, const std::string& inden
   std::string text = indent + std::string(kind_name(node.kind)) + (details.empty() ? "" : "  " + details);
   std::vector<std::string> elements;
   for (size_t i = 0; i < node.schema.size(); ++i)
-    elements.push_back(node.schema.names[i] + ": " + node.schema.specs[i].text());
+    elements.push_back(printable(node.schema.names[i]) + ": " + node.schema.specs[i].text());
   const std::string arrow = indent + "    -> {";
   text += "\n" + arrow + joined(elements, arrow.size(), arrow.size()) + "}, " + count_text(node);
   if (sizes) text += size_text(node, *sizes);

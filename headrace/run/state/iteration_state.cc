@@ -28,6 +28,7 @@ Result<Cursor> cursor_from(const Value& named, const Stream& root) {
   Cursor out;
   StateForm form(named, out);
   root.describe(form);
+  form.finish();
   HEADRACE_TRY(form.status());
   return out;
 }

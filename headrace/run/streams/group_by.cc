@@ -77,6 +77,7 @@ class GroupByStream final : public OneChild {
     uint64_t samples = 0;
     for (uint64_t i = 0; i < held && cursor.good(); ++i) {
       const uint64_t key = cursor.next(), count = cursor.next();
+      if (count == 0 || (rule_.by_length && key > rule_.boundaries.size())) cursor.refuse();
       left_[static_cast<int64_t>(key)] = count;
       restored_.insert(restored_.end(), {key, count});
       samples += count;
@@ -230,6 +231,13 @@ class GroupByStream final : public OneChild {
     }
     for (const auto& [key, count] : std::exchange(left_, {})) {
       Group& group = groups_[key];
+      if (group.held.size() != count) {
+        groups_.clear();
+        failure = invalid("state: " + std::string(rule_.name()) + ": expected " + std::to_string(count) +
+                          " elements of group " + std::to_string(key) +
+                          " among those before its position, got fewer; was it changed by hand?");
+        return Pull::error;
+      }
       for (const Held& held : group.held) group.longest = std::max(group.longest, held.length);
       if (has_no_room(key, group, 0)) full_ = key;
     }

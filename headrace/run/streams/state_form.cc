@@ -1,5 +1,7 @@
 #include "headrace/run/streams/state_form.h"
 
+#include <algorithm>
+
 #include "headrace/core/dtype.h"
 #include "headrace/run/streams/cursor_bytes.h"
 
@@ -38,6 +40,7 @@ void StateForm::fail(std::string_view name, std::string_view expected, const Val
 }
 
 const Value* StateForm::member(std::string_view name, std::string_view expected) {
+  known_.push_back(name);
   const Value* value = status_.ok() ? read_->find(name) : nullptr;
   if (!value) fail(name, expected, nullptr);
   return value;
@@ -49,6 +52,7 @@ void StateForm::stream(std::string_view verb, int64_t version) {
     named_.set("version", version);
     return;
   }
+  known_.insert(known_.end(), {"verb", "version"});
   if (!status_.ok()) return;
   const Value *theirs = read_->find("verb"), *number = read_->find("version");
   if (!theirs || !theirs->text() || *theirs->text() != verb)
@@ -149,6 +153,20 @@ size_t StateForm::counted(std::string_view name, size_t count) {
   return count;
 }
 
+void StateForm::check_length(std::string_view name, size_t count) {
+  if (names()) return;
+  const Value* value = member(name, "a list");
+  const std::string expected = "a list of " + std::to_string(count);
+  if (value && (!value->list() || value->list()->size() != count)) fail(name, expected, value);
+}
+
+void StateForm::finish() {
+  if (names() || !status_.ok() || !read_->object()) return;
+  for (const auto& [name, value] : *read_->object())
+    if (std::ranges::find(known_, name) == known_.end())
+      status_ = invalid("state: " + path_ + name + " is no member of this state");
+}
+
 StateForm StateForm::enter(std::string_view name, size_t item) const {
   if (names()) return StateForm(*from_);
   const Value* list = read_->find(name);
@@ -188,6 +206,7 @@ void StateForm::child(std::string_view name, const Stream& stream) {
   StateForm below(*value, *to_);
   below.path_ = path_ + std::string(name) + ".";
   stream.describe(below);
+  below.finish();
   status_ = below.status_;
 }
 

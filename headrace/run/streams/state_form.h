@@ -30,11 +30,15 @@ class StateForm {
   void tensor(std::string_view name);  // as put_tensor() has them
   // A list of objects; `item(form)` describes one. `has_count`: the cursor has their number before them.
   template <class F> void list(std::string_view name, size_t count, bool has_count, F&& item) {
-    if (has_count) count = counted(name, count);
+    if (has_count)
+      count = counted(name, count);
+    else
+      check_length(name, count);
     Value::List made;
     for (size_t i = 0; i < count && good(); ++i) {
       StateForm one = enter(name, i);
       item(one);
+      one.finish();
       if (names())
         made.push_back(std::move(one.named_));
       else
@@ -44,6 +48,7 @@ class StateForm {
   }
   void numbers(std::string_view name);  // a list of numbers, with their number before them
   void child(std::string_view name, const Stream& stream);
+  void finish();  // an error where the value has members that were not read
   void children(std::string_view name, const std::vector<StreamPtr>& streams);
 
   // What the cursor has next, without taking it. REQUIRES: a cursor is named.
@@ -55,6 +60,7 @@ class StateForm {
 
  private:
   size_t counted(std::string_view name, size_t count);
+  void check_length(std::string_view name, size_t count);
   StateForm enter(std::string_view name, size_t item) const;
   const Value* member(std::string_view name, std::string_view expected);
   void fail(std::string_view name, std::string_view expected, const Value* got);
@@ -62,6 +68,7 @@ class StateForm {
   CursorReader* from_ = nullptr;
   Value named_{Value::Object()};
   const Value* read_ = nullptr;
+  std::vector<std::string_view> known_;  // members that were read
   Cursor* to_ = nullptr;
   Status status_;
   std::string path_;

@@ -30,6 +30,7 @@ class PositionStream final : public Stream {
   void save(Cursor& cursor) const override { cursor.push_back(next_); }
   void restore(CursorReader& cursor) override {
     next_ = cursor.next();
+    if (next_ > level_->size(epoch_, *start_)) cursor.refuse();
   }  // gaps are kept: a ticket was given back
   void describe(StateForm& form) const override {
     form.stream("position");
