@@ -202,8 +202,8 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
 
 // Whether blocks say which file they are read from; not where rows are in memory.
 bool names_its_files(const Source& source) {
-  if (source.num_blocks() == 0) return true;
-  const auto step = source.open(0)->advance({});
+  if (source.size() == 0) return true;
+  const auto step = source.open(source.place(0).block)->advance({});
   const auto* extents = step.ok() ? std::get_if<std::vector<Extent>>(&*step) : nullptr;
   return extents && !extents->empty();
 }
@@ -222,7 +222,7 @@ Result<SourcePtr> open_one_by_one(Store& store, const Wanted& wanted, const Form
     if (!own.names.empty()) source = with_constant_fields(std::move(source), std::move(own));
     parts.push_back({in_quotes(parent_of(files[i][0])), std::move(source)});
   }
-  auto joined = joined_source(std::move(parts), std::move(constants.description));
+  auto joined = joined_source(std::move(parts), std::move(constants.description), std::nullopt);
   return joined.ok() ? std::move(joined) : joined.status().before("read: " + wanted.given.text() + ": ");
 }
 
