@@ -5,6 +5,8 @@
 #include <set>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text/text.h"
+#include "headrace/core/text/utf8.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/run/check_images.h"
@@ -14,6 +16,19 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kWait = 50;  // minimum ms between two calls of progress
+
+// Names of classes come from folders and files. Those that are not UTF-8 would be written as U+FFFD, and two
+// of them could become one.
+Status check_utf8(const Value& metadata) {
+  if (const std::string* text = metadata.text(); text && utf8_prefix(*text) < text->size())
+    return invalid("write: expected names in UTF-8, got " + in_quotes(*text) +
+                   " in the metadata of the data; rename it");
+  if (const auto* list = metadata.list())
+    for (const Value& item : *list) HEADRACE_TRY(check_utf8(item));
+  if (const auto* object = metadata.object())
+    for (const auto& [key, item] : *object) HEADRACE_TRY(check_utf8(item));
+  return {};
+}
 
 // The parameters of encode_image; those of the last call.
 Value lossy_encoding(const Node& node) {
@@ -197,6 +212,7 @@ Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target
   request.schema = (*plan)->schema;
   request.options = options;
   request.metadata = metadata_of_copy(**plan);
+  HEADRACE_TRY(check_utf8(request.metadata));
   request.num_samples = (*plan)->size;
   request.identity = identity_of(**plan, *loader, options, *store);
   HEADRACE_ASSIGN(auto writer, DatasetWriter::make(target, std::move(request)));

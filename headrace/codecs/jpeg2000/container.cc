@@ -122,17 +122,25 @@ Result<std::vector<Channel>> channels_of(Bytes box) {
 Status read_header_boxes(Bytes header, Container& out) {
   bool has_colour = false;
   std::optional<Space> space;
+  Status unread;  // of the first colour box that is not supported
   while (const auto box = next_box(header)) {
     if (box->kind == "pclr" || box->kind == "cmap")
       return {Code::unavailable, "a JPEG 2000 with a palette is not supported"};
     if (box->kind == "colr" && !space) {  // the first that can be read counts
       has_colour = true;
-      HEADRACE_ASSIGN(space, space_of(box->content));
+      auto found = space_of(box->content);
+      if (found.ok())
+        space = *found;
+      else if (found.status().code() != Code::unavailable)
+        return found.status();
+      else if (unread.ok())
+        unread = found.status();
     }
     if (box->kind == "cdef" && out.channels.empty()) {
       HEADRACE_ASSIGN(out.channels, channels_of(box->content));
     }
   }
+  if (!space && !unread.ok()) return unread;
   if (has_colour && !space) return unavailable("a colour space that only its maker knows");
   out.space = space.value_or(Space::unspecified);
   return {};

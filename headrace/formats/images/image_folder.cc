@@ -195,6 +195,15 @@ Status check_folders_are_classes(const Layout& layout, const std::string& path) 
                  ", or set format=\"image_folder\" if they are classes");
 }
 
+// Names of inputs and targets that lie side by side: images/ and masks/.
+bool is_part_of_samples(std::string_view name) {
+  constexpr std::array<std::string_view, 24> known{
+      "annotations", "color", "depth", "gt",     "ground_truth", "groundtruth", "image",   "images",
+      "img",         "imgs",  "input", "inputs", "label",        "labels",      "left",    "mask",
+      "masks",       "rgb",   "right", "seg",    "segmentation", "target",      "targets", "groundtruths"};
+  return std::ranges::find(known, lower_case(name)) != known.end();
+}
+
 Result<SourceOpening> open_folder(const OpenRequest& request) {
   HEADRACE_ASSIGN(const Listing* listing, listing_of(request));
   if (request.recognised) HEADRACE_TRY(check_folders_are_classes(layout_of(*listing), request.path().path));
@@ -215,6 +224,11 @@ Result<SourceOpening> open_folder(const OpenRequest& request) {
                         in_quotes(join_path(out.root, out.classes[only])) +
                         " if that is not a class, or set format=\"image_folder\" to silence this note");
   }
+  const std::vector<std::string> classes(out.classes.begin(), out.classes.end());
+  if (request.recognised && classes.size() > 1 && std::ranges::all_of(classes, is_part_of_samples))
+    out.notes.push_back("the folders " + in_quotes(classes[0]) + " and " + in_quotes(classes[1]) +
+                        " are read as classes, but look like parts of the same samples; open each and join "
+                        "them with zip(), or set format=\"image_folder\" to silence this note");
   HEADRACE_ASSIGN(SourcePtr source, image_files_source(std::move(out), "image_folder", request));
   return ready(std::move(source));
 }

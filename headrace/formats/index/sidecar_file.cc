@@ -53,12 +53,23 @@ Status make_cache_folder(const std::string& path) {
   return {Code::io, "sidecar: expected a folder that only this user may write to, got " + in_quotes(path)};
 }
 
+// Whatever the umask says: others may write to what is made only where they may write to the data's folder,
+// for it is not read otherwise (is_as_safe()).
+Status as_open_as_data(const std::string& path, const SidecarPlace& place, mode_t more) {
+  struct stat s;
+  if (::stat((place.folder() + "/..").c_str(), &s) != 0)
+    return system_error("cannot look at", place.folder());
+  const mode_t others = (s.st_mode & S_ISVTX) != 0 ? 0 : s.st_mode & 022;
+  if (::chmod(path.c_str(), 0644 | more | others) == 0) return {};
+  return system_error("cannot set who may write to", path);
+}
+
 Status make_folder_of(const SidecarPlace& place) {
   if (place.path().empty()) return {Code::io, "sidecar: expected $XDG_CACHE_HOME or $HOME to be set"};
   if (place.is_cache()) return make_cache_folder(place.folder());
   // Next to the data: for all its readers.
-  if (::mkdir(place.folder().c_str(), 0777) == 0 || errno == EEXIST) return {};
-  return system_error("cannot create", place.folder());
+  if (::mkdir(place.folder().c_str(), 0777) == 0) return as_open_as_data(place.folder(), place, 0111);
+  return errno == EEXIST ? Status() : system_error("cannot create", place.folder());
 }
 
 // Whether only those may have written what is next to data who may replace the data: then it is as true as
@@ -153,7 +164,8 @@ Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection
   }
   HEADRACE_ASSIGN(const std::vector<std::byte> head, serialise_sidecar_table(table));
   HEADRACE_TRY(file->write(0, head));
-  return file->commit(NewFile::Lasts::as_the_system_likes);
+  HEADRACE_TRY(file->commit(NewFile::Lasts::as_the_system_likes));
+  return place.is_cache() ? Status() : as_open_as_data(place.path(), place, 0);
 }
 
 Result<SidecarLock> SidecarLock::take(const SidecarPlace& place, const StopFlag* stop) {

@@ -510,6 +510,11 @@ Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked look
   // A huge folder is not looked at by all formats again.
   const FormatInfo* recognised = looked.path.listing && !looked.named ? looked.format : nullptr;
   auto source = open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing, recognised);
+  if (source.status().code() == Code::invalid && !looked.format && looked.splits.all.size() == 1) {
+    Wanted only = wanted;  // one split of a download, which is no data set by itself: MNIST's training files
+    only.options.set(std::string(kSplit), looked.splits.all[0].name);
+    return open_wanted(store, only, indexing);
+  }
   if (source.status().code() == Code::invalid && !looked.format && !looked.splits.all.empty())
     return source.status().after("; split=" + Value(looked.splits.all[0].name).dump() + " reads " +
                                  in_quotes(looked.splits.all[0].paths[0]) + " alone");
