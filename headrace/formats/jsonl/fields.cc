@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cstring>
 
+#include "headrace/core/text/text.h"
+#include "headrace/core/value.h"
+
 namespace headrace {
 namespace {
 
@@ -106,6 +109,14 @@ std::optional<TensorSpec> JsonKind::spec_as(DType dtype) const {
 }
 
 std::string JsonKind::note(const std::string& name) const {
+  const bool has_numbers = (leaves & (kWhole | kReal)) != 0,
+             has_null = (leaves & bit_of(JsonType::null)) != 0,
+             has_others = (leaves & ~(kWhole | kReal | bit_of(JsonType::null))) != 0;
+  if (is_only(JsonType::list) && has_numbers && has_null && !has_others)
+    return "column " + in_quotes(name) +
+           " is read as strings, the JSON of its lists, because some of them have null among their numbers; "
+           "write a number for it, or set dtypes={" +
+           Value(name).dump() + ": \"str\"} to silence this note";
   if (has(JsonType::list) || has(JsonType::object)) return {};
   return counts.note(name, has(JsonType::real) ? DType::f64 : DType::i64);
 }
