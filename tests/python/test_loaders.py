@@ -405,6 +405,7 @@ def test_of_two_threads_that_begin_an_iteration_the_later_one_goes_on():
         except RuntimeError as error:
             said.append(str(error))
 
+    met = 0
     for _ in range(20):
         loader = hr.range(50).map(lambda x: (time.sleep(0.0005), x)[1], python=True).numpy()
         said, start = [], threading.Barrier(2)
@@ -414,8 +415,11 @@ def test_of_two_threads_that_begin_an_iteration_the_later_one_goes_on():
         for consumer in consumers:
             consumer.join()
         assert 50 in said
-        (other,) = [words for words in said if words != 50]
-        assert str(other).startswith("this iteration was ended by another iter() of its loader"), said
+        others = [words for words in said if words != 50]
+        met += len(others)  # none where one thread was done before the other began
+        for other in others:
+            assert str(other).startswith("this iteration was ended by another iter() of its loader"), said
+    assert met > 0
 
 
 def test_a_loader_says_what_to_send_to_another_process(ds):

@@ -240,7 +240,7 @@ DIGITS: gen_readers.Format = {
         option("size", "int", None, required=True), option("nulls", 'Literal["error", "zero", "nan", "mask"]', "error"),
         option("labels", "str | os.PathLike[str] | None", None), option("quote", "str", '"'), option("key", "bool", False),
     ],
-    "split": [],
+    "split": [], "common": [],
     "raises": [("ValueError", "it is empty")], "example": "hr.read_digits(path, size=3)",
 }  # fmt: skip
 
