@@ -1350,8 +1350,8 @@ def read_voc_xml(
         folder_label: Add the field `label` (int64 scalar), the class that the image's folder is named after.
             Default: False.
         masks: Add `class_mask` and `object_mask`, the PNG files of SegmentationClass and SegmentationObject
-            (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out
-            and counted. Default: False.
+            (bytes), for `ops.decode_image(s.class_mask, color="index")`. Images without masks are left out,
+            with a warning. Default: False.
         skip_unreadable: Leave out what cannot be examined, such as a folder without permission or a link that
             leads nowhere, with a warning. An unreadable class folder keeps its label. Default: False.
 

@@ -486,9 +486,9 @@ def test_partitions_are_fields(tmp_path: Path) -> None:
 
 def test_partitions_agree_as_files_of_a_list_do(tmp_path: Path) -> None:
     """One rule: whole numbers and fractions of text tables are float64; the wider dtype; other fields are refused."""
-    for key, text in (("a", "x,y\n1,2\n"), ("b", "x,y\n0.5,2\n3,4\n")):
+    for key, lines in (("a", "x,y\n1,2\n"), ("b", "x,y\n0.5,2\n3,4\n")):
         (tmp_path / "csv" / f"key={key}").mkdir(parents=True)
-        (tmp_path / "csv" / f"key={key}" / "0.csv").write_text(text)
+        (tmp_path / "csv" / f"key={key}" / "0.csv").write_text(lines)
         (tmp_path / "npz" / f"key={key}").mkdir(parents=True)
     data = hr.read(tmp_path / "csv")
     assert [(s["x"].item(), s["y"].item(), s["key"]) for s in data] == [

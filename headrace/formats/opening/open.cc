@@ -38,7 +38,8 @@ Status check_options(const FormatInfo& info, const Value& options) {
 
 // Options that are files and were not given, such as the labels beside MNIST's images. Returns notes on those
 // that are not there.
-Result<std::vector<std::string>> take_files_beside(const FormatInfo& info, Store& store, OpenRequest& request) {
+Result<std::vector<std::string>> take_files_beside(const FormatInfo& info, Store& store,
+                                                   OpenRequest& request) {
   std::vector<std::string> notes;
   if (!info.files_beside || request.path().files.size() != 1) return notes;
   std::map<std::string, std::string> missing;
