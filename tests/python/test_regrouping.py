@@ -422,7 +422,10 @@ def test_a_generator_is_checked():
     with pytest.raises(ValueError, match="expected at least one sample"):
         hr.from_generator(list)
     assert [float(x) for x in hr.from_generator([1, 2.5])] == [1.0, 2.5]
-    with pytest.raises(ValueError, match=r"field 'value': expected int64.*, got .*: sample 20"):
+    with pytest.raises(
+        hr.HeadraceError,
+        match=r"expected int64 as in the first one, got 2.5; make all of them floats.*: sample 20",
+    ):
         list(hr.from_generator([*range(20), 2.5]))  # beyond the elements that decide
 
     def breaks():
