@@ -198,6 +198,7 @@ build/asan: dev-packages
 .PHONY: asan
 asan: build/asan  ## all C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	cmake --build build/asan -j $(JOBS) --target headrace_tests
+	@tools/runnable.sh build/asan/tests/headrace_tests
 	export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:handle_abort=1 UBSAN_OPTIONS=print_stacktrace=1; \
 	  $(GTEST_IN_PARALLEL) build/asan/tests/headrace_tests --gtest_brief=1
 
@@ -210,6 +211,7 @@ TSAN_FILTER ?= Executor*:ManyReads*:Loader*:*/Loader*:RowList*:Pool*:TuningOfThr
 tsan: dev-packages  ## the tests that run threads under ThreadSanitizer
 	cmake -S . -B build/tsan $(SANITIZER_OPTIONS) -DHEADRACE_SANITIZE=thread >/dev/null
 	cmake --build build/tsan -j $(JOBS)
+	@tools/runnable.sh build/tsan/tests/headrace_tests
 	@build/tsan/tests/headrace_tests --gtest_list_tests --gtest_filter='$(TSAN_FILTER)' | grep -q '^  ' \
 	  || { echo "tsan: no test matches $(TSAN_FILTER)"; exit 1; }
 	TSAN_OPTIONS=halt_on_error=1:handle_abort=1 $(FIXED_ADDRESSES) build/tsan/tests/headrace_tests --gtest_brief=1 \

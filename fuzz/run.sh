@@ -51,6 +51,7 @@ fuzz_one() {  # fuzz_one ROOT BUILD SECONDS TARGET; of 0 seconds the seeds are r
   mkdir -p "$build/corpus/$target" "$build/failures"
   local log="$build/failures/$target.log" result=ok work="$build/corpus/$target" how=(-max_total_time="$seconds") said="$seconds s"
   if [[ $seconds == 0 ]]; then work=$(mktemp -d) how=(-runs=0) said=replayed; fi
+  "$root/tools/runnable.sh" "$build/fuzz/fuzz_$target"
   "$build/fuzz/fuzz_$target" "${how[@]}" -timeout=5 -rss_limit_mb="$memory" -malloc_limit_mb="$((memory / 2))" -max_len=65536 -print_final_stats=1 \
     -verbosity=0 -artifact_prefix="$build/failures/$target-" "$work" "${seeds[@]}" >"$log" 2>&1 || result=FAILED
   if [[ $seconds == 0 ]]; then rm -rf "$work"; fi
