@@ -412,7 +412,10 @@ def test_ragged_columns_are_bound_to_plans(tmp_path):
     assert one_length.schema["tokens"].shape == (2,)
     for wrong, text in (
         ([], "at least one row"),
-        ([np.array([1]), [1.5]], r"row 1.*: expected int64 as in the first one, got \[1.5\]; make all of them floats"),
+        (
+            [np.array([1]), [1.5]],
+            r"row 1.*: expected int64 as in the first one, got \[1.5\]; make all of them floats",
+        ),
         ([[1], [[1]]], r"got int64 \(1, 1\) for row 1"),
         ([1, 2], "at least one dimension, got array"),
         ([[1], "ab"], "at least one dimension, got 'ab' for row 1"),
