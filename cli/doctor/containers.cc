@@ -21,19 +21,9 @@ constexpr double kMostCpu = 1;       // seconds per round, roughly
 constexpr std::array<std::string_view, 4> kFormats{"arrow", "tfrecord", "webdataset", "recordio"};
 
 // The files of this machine, without remembering their indexes.
-class Passing final : public Store {
+class Passing final : public WrappedStore {
  public:
-  Result<std::unique_ptr<OpenFile>> open(const std::string& path) override { return store_->open(path); }
-  Result<FileInfo> info(const std::string& path) override { return store_->info(path); }
-  Result<Listing> list(const std::string& root) override { return store_->list(root); }
-  Result<Entries> entries(const std::string& folder) override { return store_->entries(folder); }
-  Result<Listing> list_readable(const std::string& root) override { return store_->list_readable(root); }
-  Result<Entries> entries_readable(const std::string& folder) override {
-    return store_->entries_readable(folder);
-  }
-
- private:
-  std::shared_ptr<Store> store_ = file_store();
+  Passing() : WrappedStore(file_store()) {}
 };
 
 // CPU time per element, of `samples` of all in random order, repeated `times` times; the best round after the

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "headrace/formats/source.h"
-#include "headrace/io/store.h"
+#include "headrace/io/wrapped_store.h"
 
 namespace headrace::cli {
 
@@ -20,24 +20,16 @@ struct Piece {
 };
 
 // Records what is read through it. For one thread.
-class WatchedStore final : public Store {
+class WatchedStore final : public WrappedStore {
  public:
-  explicit WatchedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  explicit WatchedStore(std::shared_ptr<Store> store) : WrappedStore(std::move(store)) {}
   std::vector<Piece> take();                                        // what was read since the last call
   const std::vector<std::string>& files() const { return files_; }  // opened so far
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override;
-  Result<FileInfo> info(const std::string& path) override { return store_->info(path); }
-  Result<Listing> list(const std::string& root) override { return store_->list(root); }
-  Result<Entries> entries(const std::string& folder) override { return store_->entries(folder); }
-  Result<Listing> list_readable(const std::string& root) override { return store_->list_readable(root); }
-  Result<Entries> entries_readable(const std::string& folder) override {
-    return store_->entries_readable(folder);
-  }
 
  private:
   class File;
-  std::shared_ptr<Store> store_;
   std::map<std::string, size_t> ordinals_;
   std::vector<std::string> files_;
   std::vector<Piece> pieces_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "headrace/io/file_map.h"
+#include "headrace/io/wrapped_store.h"
 
 namespace headrace {
 namespace {
@@ -54,10 +55,10 @@ class RetryingFile final : public OpenFile {
   std::shared_ptr<Retries> retries_;
 };
 
-class RetryingStore final : public Store {
+class RetryingStore final : public WrappedStore {
  public:
   RetryingStore(std::shared_ptr<Store> store, std::shared_ptr<Retries> retries)
-      : store_(std::move(store)), retries_(std::move(retries)) {}
+      : WrappedStore(std::move(store)), retries_(std::move(retries)) {}
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
     HEADRACE_ASSIGN(std::unique_ptr<OpenFile> file,
@@ -84,7 +85,6 @@ class RetryingStore final : public Store {
   const std::shared_ptr<Store>& below() const { return store_; }
 
  private:
-  const std::shared_ptr<Store> store_;
   const std::shared_ptr<Retries> retries_;
 };
 

@@ -7,13 +7,13 @@
 namespace headrace {
 
 Result<Listing> SkippingStore::list(const std::string& root) {
-  HEADRACE_ASSIGN(Listing out, below_.list_readable(root));
+  HEADRACE_ASSIGN(Listing out, store_->list_readable(root));
   add(root, out.unread);
   return out;
 }
 
 Result<Entries> SkippingStore::entries(const std::string& folder) {
-  HEADRACE_ASSIGN(Entries out, below_.entries_readable(folder));
+  HEADRACE_ASSIGN(Entries out, store_->entries_readable(folder));
   add(folder == "." ? "" : folder, out.unread);
   return out;
 }

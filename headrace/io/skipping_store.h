@@ -4,24 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "headrace/io/store.h"
+#include "headrace/io/wrapped_store.h"
 
 namespace headrace {
 
 // Any thread. REQUIRES: `below` outlives it.
-class SkippingStore final : public Store {
+class SkippingStore final : public WrappedStore {
  public:
-  explicit SkippingStore(Store& below) : below_(below) {}
+  explicit SkippingStore(Store& below) : WrappedStore(below) {}
 
-  Result<std::unique_ptr<OpenFile>> open(const std::string& path) override { return below_.open(path); }
-  Result<FileInfo> info(const std::string& path) override { return below_.info(path); }
   Result<Listing> list(const std::string& root) override;
   Result<Entries> entries(const std::string& folder) override;
-  Result<Listing> list_readable(const std::string& root) override { return below_.list_readable(root); }
-  Result<Entries> entries_readable(const std::string& folder) override {
-    return below_.entries_readable(folder);
-  }
-  bool persistent() const override { return below_.persistent(); }
+  bool persistent() const override { return store_->persistent(); }
   bool leaves_out(const std::string& path, const Status& why) override;
 
   // So far, each path once, sorted.
@@ -30,7 +24,6 @@ class SkippingStore final : public Store {
  private:
   void add(const std::string& folder, const std::vector<Listing::Problem>& unread);
 
-  Store& below_;
   mutable std::mutex mutex_;
   std::vector<Listing::Problem> left_out_;  // guarded by mutex_
 };

@@ -5,6 +5,7 @@
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/opening/open.h"
+#include "headrace/io/wrapped_store.h"
 
 namespace headrace {
 namespace {
@@ -12,25 +13,25 @@ namespace {
 constexpr uint64_t kLookMs = 50;  // ms between two calls of `progress`
 
 // The files of the data set under their future names.
-class Renamed final : public Store {
+class Renamed final : public WrappedStore {
  public:
   Renamed(const std::string& target, const std::string& data, const WriterInfo& format)
-      : files_(file_store()) {
+      : WrappedStore(file_store()) {
     places_.emplace_back(target, data);
     for (const std::string& ending : format.beside)
       places_.emplace_back(companion_of(target, format, ending), companion_of(data, format, ending));
   }
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
-    return files_->open(where(path));
+    return WrappedStore::open(where(path));
   }
-  Result<FileInfo> info(const std::string& path) override { return files_->info(where(path)); }
-  Result<Listing> list(const std::string& root) override { return files_->list(where(root)); }
-  Result<Entries> entries(const std::string& folder) override { return files_->entries(where(folder)); }
+  Result<FileInfo> info(const std::string& path) override { return WrappedStore::info(where(path)); }
+  Result<Listing> list(const std::string& root) override { return WrappedStore::list(where(root)); }
+  Result<Entries> entries(const std::string& folder) override { return WrappedStore::entries(where(folder)); }
   Result<Listing> list_readable(const std::string& root) override {
-    return files_->list_readable(where(root));
+    return WrappedStore::list_readable(where(root));
   }
   Result<Entries> entries_readable(const std::string& folder) override {
-    return files_->entries_readable(where(folder));
+    return WrappedStore::entries_readable(where(folder));
   }
 
  private:
@@ -41,7 +42,6 @@ class Renamed final : public Store {
     return path;
   }
   std::vector<std::pair<std::string, std::string>> places_;  // current name, future name
-  std::shared_ptr<Store> files_;
 };
 
 std::string shard_text(const ShardEntry& shard) { return "verify: " + in_quotes(shard.name) + ": "; }
