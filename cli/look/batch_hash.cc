@@ -1,17 +1,14 @@
 #include "cli/look/batch_hash.h"
 
 #define XXH_INLINE_ALL
-#include <fmt/core.h>
 #include <xxhash.h>
 
-#include <algorithm>
-
 #include "headrace/core/row_list.h"
+#include "headrace/core/text/hex.h"
+#include "headrace/core/text/text.h"
 
 namespace headrace::cli {
 namespace {
-
-constexpr std::string_view kDigits = "0123456789abcdef";
 
 void add_tensor(XXH3_state_t& state, const Tensor& tensor) {
   if (tensor.is_ragged()) {
@@ -26,13 +23,10 @@ void add_tensor(XXH3_state_t& state, const Tensor& tensor) {
 
 }  // namespace
 
-BatchHash::BatchHash(std::string_view text) {
-  for (size_t i = 0; i + 1 < text.size(); i += 2)
-    digest_ += static_cast<char>(kDigits.find(text[i]) << 4 | kDigits.find(text[i + 1]));
-}
+BatchHash::BatchHash(std::string_view text) : digest_(bytes_of_hex(text).value_or("")) {}
 
 bool BatchHash::is_hash(std::string_view text) {
-  return text.empty() || (text.size() == 32 && text.find_first_not_of(kDigits) == std::string_view::npos);
+  return text.empty() || (text.size() == 32 && bytes_of_hex(text));
 }
 
 void BatchHash::add(const Sample& batch) {
@@ -46,10 +40,6 @@ void BatchHash::add(const Sample& batch) {
   digest_.assign(reinterpret_cast<const char*>(canonical.digest), sizeof canonical.digest);
 }
 
-std::string BatchHash::text() const {
-  std::string out;
-  for (const char c : digest_) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
-}
+std::string BatchHash::text() const { return hex_of(text_bytes(digest_)); }
 
 }  // namespace headrace::cli

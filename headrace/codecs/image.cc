@@ -8,6 +8,7 @@
 #include "headrace/codecs/color.h"
 #include "headrace/codecs/decoded_by.h"
 #include "headrace/core/stop_flag.h"
+#include "headrace/core/text/hex.h"
 
 namespace headrace {
 namespace {
@@ -21,12 +22,8 @@ std::string beginning(Bytes bytes) {
   const std::string_view head = text_of(bytes).substr(0, 4);
   if (std::all_of(head.begin(), head.end(), [](char c) { return c >= ' ' && c <= '~'; }))
     return std::string(1, '\'').append(head).append(bytes.size() > head.size() ? "…'" : "'");
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out = "bytes";
-  for (const char c : head) {
-    const auto byte = static_cast<uint8_t>(c);
-    out += {' ', digits[byte >> 4], digits[byte & 15]};
-  }
+  for (const char c : head) out += " " + hex_of(std::byte(c));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/core/text/hex.h"
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/endings.h"
 #include "headrace/formats/opening/archive_folder.h"
@@ -98,14 +99,9 @@ std::string seen(const Probe& probe) {
                               in_quotes(probe.files[0].path) + ", one"
                         : "a file";
   out += " of " + std::to_string(probe.info.size) + " bytes";
-  constexpr std::string_view digits = "0123456789abcdef";
   const std::string_view head = probe.text().substr(0, 8);
   if (!head.empty()) out += " that begins with";
-  for (const char c : head) {
-    out += ' ';
-    out += digits[static_cast<uint8_t>(c) >> 4];
-    out += digits[static_cast<uint8_t>(c) & 15];
-  }
+  for (const char c : head) out += " " + hex_of(std::byte(c));
   if (head.starts_with("\x80\x02") || head.starts_with("\x80\x03") || head.starts_with("\x80\x04"))
     out +=
         ", which looks like a pickle; it is not unpickled: save the arrays with numpy.save, or take the "

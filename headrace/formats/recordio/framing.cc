@@ -5,20 +5,15 @@
 #include <vector>
 
 #include "headrace/core/little_endian.h"
+#include "headrace/core/text/hex.h"
 #include "headrace/formats/recordio/ir_header.h"
 
 namespace headrace {
 namespace {
 
 std::string hex(const std::byte* bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string out;
-  for (int i = 0; i < 4; ++i) {
-    const auto byte = std::to_integer<unsigned>(bytes[i]);
-    out += i == 0 ? "" : " ";
-    out += digits[byte >> 4];
-    out += digits[byte & 15];
-  }
+  for (int i = 0; i < 4; ++i) out += (i == 0 ? "" : " ") + hex_of(bytes[i]);
   return out;
 }
 

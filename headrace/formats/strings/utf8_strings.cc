@@ -5,6 +5,7 @@
 
 #include "headrace/core/little_endian.h"
 #include "headrace/core/row_list.h"
+#include "headrace/core/text/hex.h"
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/columns.h"
@@ -28,12 +29,6 @@ std::string_view characters(Text bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void append_hex(std::string& out, char byte) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  out += digits[static_cast<unsigned char>(byte) >> 4];
-  out += digits[static_cast<unsigned char>(byte) & 15];
-}
-
 // The neighbourhood of byte `at`, in quotes; bytes that are not ASCII as \xe9.
 std::string excerpt(std::string_view text, size_t at) {
   constexpr size_t kAround = 16;
@@ -43,7 +38,7 @@ std::string excerpt(std::string_view text, size_t at) {
     if (c >= 0x20 && c < 0x7F)
       out += c;
     else
-      append_hex(out += "\\x", c);
+      out += "\\x" + hex_of(std::byte(c));
   }
   return out + (end < text.size() ? "…'" : "'");
 }
@@ -51,7 +46,7 @@ std::string excerpt(std::string_view text, size_t at) {
 // REQUIRES: the string is not UTF-8, or byte `at` begins one of a list inside a character.
 std::string expected_utf8(std::string_view text, size_t at) {
   std::string got = "0x";
-  append_hex(got, text[at]);
+  got += hex_of(std::byte(text[at]));
   return "expected UTF-8, got byte " + got + " at position " + std::to_string(at) + " of " +
          excerpt(text, at);
 }

@@ -1,4 +1,4 @@
-// A tensor in a plan: {"dtype", "shape", "bytes": hex}, bit-exact.
+// A tensor in a plan or a state: {"dtype", "shape", "bytes": hex}, bit-exact.
 #pragma once
 #include "headrace/core/tensor.h"
 #include "headrace/core/value.h"

@@ -59,8 +59,9 @@ template <> struct MemberType<std::vector<Tensor>> {
   static Status in(const Value& v, const MakingVerb&, std::vector<Tensor>& o) {
     if (!v.list()) return invalid("must be " + text() + ", got " + v.dump());
     for (const Value& item : *v.list()) {
-      HEADRACE_ASSIGN(Tensor tensor, tensor_from_value(item));
-      o.push_back(std::move(tensor));
+      auto tensor = tensor_from_value(item);
+      if (!tensor.ok()) return tensor.status().before("has a value that is no tensor: ");
+      o.push_back(*std::move(tensor));
     }
     return {};
   }

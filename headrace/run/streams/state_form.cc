@@ -2,37 +2,12 @@
 
 #include <algorithm>
 
-#include "headrace/core/dtype.h"
+#include "headrace/core/text/hex.h"
+#include "headrace/core/text/text.h"
+#include "headrace/graph/plan/tensor_json.h"
 #include "headrace/run/streams/cursor_bytes.h"
 
 namespace headrace {
-namespace {
-
-std::string hex_of(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    out += digits[static_cast<unsigned char>(c) >> 4];
-    out += digits[static_cast<unsigned char>(c) & 15];
-  }
-  return out;
-}
-
-// The bytes of hex digits; false where they are none.
-bool bytes_of(std::string_view hex, std::string& out) {
-  const auto digit = [](char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-  };
-  if (hex.size() % 2 != 0) return false;
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    if (digit(hex[i]) < 0 || digit(hex[i + 1]) < 0) return false;
-    out += static_cast<char>(digit(hex[i]) << 4 | digit(hex[i + 1]));
-  }
-  return true;
-}
-
-}  // namespace
-
 void StateForm::fail(std::string_view name, std::string_view expected, const Value* got) {
   if (status_.ok())
     status_ = invalid("state: " + path_ + std::string(name) + " must be " + std::string(expected) + ", got " +
@@ -106,42 +81,28 @@ bool StateForm::flag(std::string_view name) {
 
 void StateForm::bytes(std::string_view name) {
   if (names()) {
-    named_.set(name, hex_of(take_bytes(*from_)));
+    named_.set(name, hex_of(text_bytes(take_bytes(*from_))));
     return;
   }
-  const Value* value = member(name, "bytes in hex");
-  std::string out;
-  if (value && (!value->text() || !bytes_of(*value->text(), out))) fail(name, "bytes in hex", value);
-  put_bytes(out, *to_);
+  constexpr std::string_view expected = "bytes in hex";
+  const Value* value = member(name, expected);
+  const auto bytes = value && value->text() ? bytes_of_hex(*value->text()) : std::nullopt;
+  if (value && !bytes) fail(name, expected, value);
+  put_bytes(bytes.value_or(""), *to_);
 }
 
 void StateForm::tensor(std::string_view name) {
-  constexpr std::string_view expected = "a tensor with dtype, shape and bytes";
   if (names()) {
     const Tensor tensor = take_tensor(*from_);
-    if (!from_->good()) return;
-    const auto bytes = tensor.view().bytes();
-    Value out{Value::Object()};
-    out.set("dtype", short_name(tensor.dtype));
-    out.set("shape", Value::List(tensor.shape.dims().begin(), tensor.shape.dims().end()));
-    out.set("bytes", hex_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-    named_.set(name, std::move(out));
+    if (from_->good()) named_.set(name, tensor_to_value(tensor));
     return;
   }
+  constexpr std::string_view expected = "a tensor with dtype, shape and bytes";
   const Value* value = member(name, expected);
   if (!value) return;
-  const Value *dtype = value->find("dtype"), *shape = value->find("shape"), *hex = value->find("bytes");
-  std::string bytes;
-  const auto type = dtype && dtype->text() ? parse_dtype(*dtype->text()) : Result<DType>(invalid(""));
-  if (!type.ok() || !shape || !shape->list() || shape->list()->size() > kMaxRank || !hex || !hex->text() ||
-      !bytes_of(*hex->text(), bytes))
-    return fail(name, expected, value);
-  to_->insert(to_->end(), {static_cast<uint64_t>(*type), shape->list()->size()});
-  for (const Value& dimension : *shape->list()) {
-    if (!dimension.integer()) return fail(name, expected, value);
-    to_->push_back(static_cast<uint64_t>(*dimension.integer()));
-  }
-  put_bytes(bytes, *to_);  // take_tensor() checks that they fit
+  const auto tensor = tensor_from_value(*value);
+  if (!tensor.ok()) return fail(name, expected, value);
+  put_tensor(*tensor, *to_);
 }
 
 size_t StateForm::counted(std::string_view name, size_t count) {
