@@ -6,10 +6,6 @@
 namespace headrace {
 namespace {
 
-VerbFacts facts(const Node& node) {
-  return std::visit([]<class Verb>(const Verb&) { return facts_of<Verb>(); }, node.kind);
-}
-
 NodePtr number_from(const NodePtr& root, uint32_t& reads, uint32_t& ops) {
   auto copy = std::make_shared<Node>(*root);
   for (NodePtr& input : copy->inputs) input = number_from(input, reads, ops);
@@ -49,12 +45,16 @@ Program* program_of(Kind& kind) {
 
 const Program* program_of(const Kind& kind) { return program_of(const_cast<Kind&>(kind)); }
 
-bool gathers(const Node& node) { return facts(node).gathers; }
-bool is_union(const Node& node) { return facts(node).is_union; }
-bool moves_indices(const Node& node) { return node.indexed && facts(node).moves_indices; }
+VerbFacts facts_of(const Node& node) {
+  return std::visit([]<class Verb>(const Verb&) { return headrace::facts_of<Verb>(); }, node.kind);
+}
+
+bool gathers(const Node& node) { return facts_of(node).gathers; }
+bool is_union(const Node& node) { return facts_of(node).is_union; }
+bool moves_indices(const Node& node) { return node.indexed && facts_of(node).moves_indices; }
 bool drops_or_adds(const Node& node) {
   const auto* on_error = node.as<OnError>();
-  return facts(node).drops_or_adds || (on_error && on_error->policy == OnErrorPolicy::skip);
+  return facts_of(node).drops_or_adds || (on_error && on_error->policy == OnErrorPolicy::skip);
 }
 
 Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string made_at) {

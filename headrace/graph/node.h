@@ -72,6 +72,7 @@ NodePtr number(const NodePtr& root);
 // schemas.
 NodePtr with_inputs(const Node& node, std::vector<NodePtr> inputs);
 
+VerbFacts facts_of(const Node& node);
 // Whether an element is made of several others: on_error then also covers the elements below on their own.
 bool gathers(const Node& node);
 // Whether it is a verb that only moves indices and knows all of them, so that it may be moved below a map.

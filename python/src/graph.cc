@@ -152,9 +152,7 @@ nb::list verb_list() {
 NodePtr without_order(const NodePtr& node, bool keep_on_error) {
   std::vector<NodePtr> inputs;
   for (const NodePtr& input : node->inputs) inputs.push_back(without_order(input, keep_on_error));
-  if (node->as<Shuffle>() || node->as<Shard>() || node->as<Repeat>() || node->as<Take>() ||
-      node->as<Skip>() || node->as<Draw>() || node->as<SortBy>() || (node->as<OnError>() && !keep_on_error))
-    return inputs[0];
+  if (facts_of(*node).moves_indices || (node->as<OnError>() && !keep_on_error)) return inputs[0];
   if (inputs.empty()) return node;
   NodePtr made = with_inputs(*node, std::move(inputs));
   return made ? made : node;

@@ -8,10 +8,7 @@ namespace headrace {
 namespace {
 
 // Verbs that pass fields on unchanged and use none.
-bool passes_fields(const Node& node) {
-  return node.as<Shuffle>() || node.as<Shard>() || node.as<Repeat>() || node.as<Take>() || node.as<Skip>() ||
-         node.as<OnError>() || node.as<Draw>() || node.as<SortBy>();
-}
+bool passes_fields(const Node& node) { return facts_of(node).moves_indices || node.as<OnError>(); }
 
 // `node` with the map at the lower end of its verbs narrowed to `kept`; null when that is not possible.
 NodePtr narrowed(const Node& node, const std::vector<int>& kept) {

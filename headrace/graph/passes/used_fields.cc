@@ -131,10 +131,7 @@ struct Narrowing {
 
   // Verbs that pass elements on; their other inputs, if any, are side inputs of numbers.
   template <class Verb> Narrowed operator()(const Verb& verb) const {
-    static_assert(std::is_same_v<Verb, Shuffle> || std::is_same_v<Verb, Shard> ||
-                  std::is_same_v<Verb, Repeat> || std::is_same_v<Verb, Take> || std::is_same_v<Verb, Skip> ||
-                  std::is_same_v<Verb, OnError> || std::is_same_v<Verb, Draw> ||
-                  std::is_same_v<Verb, SortBy>);
+    static_assert(facts_of<Verb>().moves_indices || std::is_same_v<Verb, OnError>);
     const Narrowed below = narrow(node->input(), wanted);
     std::vector<NodePtr> inputs = node->inputs;
     inputs[0] = below.node;

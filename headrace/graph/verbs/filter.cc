@@ -6,12 +6,7 @@
 
 namespace headrace {
 
-Status Filter::infer(Node& node) const {
-  inherit(node);
-  HEADRACE_TRY(check_predicate(node, program));
-  end_random_access(node, std::nullopt);
-  return {};
-}
+Status Filter::infer(Node& node) const { return infer_chosen(node, program); }
 
 std::string Filter::details() const { return steps_text(program); }
 

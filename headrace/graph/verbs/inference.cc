@@ -61,11 +61,14 @@ Status check_has_fields(const Node& node) {
   return invalid(verb(node) + ": expected elements with at least one field, got none");
 }
 
-Status check_predicate(const Node& node, const Program& predicate) {
+Status infer_chosen(Node& node, const Program& predicate) {
+  inherit(node);
   const auto& out = predicate.schema.specs;
-  if (out.size() == 1 && out[0].dtype == DType::boolean && out[0].shape.rank() == 0) return {};
-  return invalid(verb(node) + ": the predicate must return one bool scalar (), got " +
-                 predicate.schema.text());
+  if (out.size() != 1 || out[0].dtype != DType::boolean || out[0].shape.rank() != 0)
+    return invalid(verb(node) + ": the predicate must return one bool scalar (), got " +
+                   predicate.schema.text());
+  end_random_access(node, std::nullopt);
+  return {};
 }
 
 Status batch_rows(Node& node, const Batch& batch, int64_t rows) {
@@ -167,5 +170,10 @@ template Result<std::vector<int64_t>> numbers_of(const Node&, std::string_view);
 template Result<std::vector<double>> numbers_of(const Node&, std::string_view);
 
 const SourcePtr& source_of_numbers(const Node& node) { return node.inputs.back()->as<Read>()->source; }
+
+bool are_numbers_of(const SourcePtr& source, const Node& node) {
+  const auto* read = node.inputs.back()->as<Read>();
+  return source && read && read->source == source;
+}
 
 }  // namespace headrace

@@ -27,8 +27,8 @@ void end_random_access(Node& node);
 
 // Elements without fields have no rows and nothing to cache.
 Status check_has_fields(const Node& node);
-// Whether the program returns one bool ().
-Status check_predicate(const Node& node, const Program& predicate);
+// Elements of the first input for which a predicate, which must return one bool (), decides.
+Status infer_chosen(Node& node, const Program& predicate);
 // Elements become rows of an element: `rows` of them, or kAny.
 Status batch_rows(Node& node, const Batch& batch, int64_t rows);
 
@@ -49,5 +49,7 @@ Status check_fixed_order(const Node& node, const std::string& what, uint64_t cou
 // The numbers of the last input. `what` in messages. Instantiated for int64_t and double.
 template <class T> Result<std::vector<T>> numbers_of(const Node& node, std::string_view what);
 const SourcePtr& source_of_numbers(const Node& node);  // REQUIRES: numbers_of() succeeded for this input
+// Whether `source` is that of the numbers of this node, so that what was made of them still holds.
+bool are_numbers_of(const SourcePtr& source, const Node& node);
 
 }  // namespace headrace

@@ -10,8 +10,7 @@ namespace headrace {
 Status Draw::infer(Node& node) {
   HEADRACE_TRY(check_numbers(node, 2));
   inherit(node);
-  const auto* read = node.inputs.back()->as<Read>();
-  if (!made_of || !read || made_of != read->source) {
+  if (!are_numbers_of(made_of, node)) {
     HEADRACE_ASSIGN(std::vector<double> numbers, numbers_of<double>(node, "weights"));
     HEADRACE_ASSIGN(AliasTable drawn, AliasTable::make(numbers));
     if (replacement)

@@ -11,8 +11,7 @@ namespace headrace {
 Status SortBy::infer(Node& node) {
   HEADRACE_TRY(check_numbers(node, 2));
   inherit(node);
-  const auto* read = node.inputs.back()->as<Read>();
-  if (!made_of || !read || made_of != read->source) {
+  if (!are_numbers_of(made_of, node)) {
     HEADRACE_ASSIGN(const std::vector<double> keys, numbers_of<double>(node, "keys"));
     for (size_t i = 0; i < keys.size(); ++i)
       if (keys[i] != keys[i])
