@@ -132,6 +132,17 @@ bool is_usual_beside(std::string_view name) {
   return false;
 }
 
+bool is_folder_beside_classes(std::string_view name) {
+  constexpr std::array<std::string_view, 36> known{
+      "annotation", "annotations",    "attributes", "cache",     "checkpoint", "checkpoints",
+      "code",       "config",         "configs",    "devkit",    "doc",        "docs",
+      "example",    "examples",       "gt",         "imagesets", "info",       "label",
+      "labels",     "lightning_logs", "lists",      "log",       "logs",       "masks",
+      "meta",       "metadata",       "mlruns",     "models",    "outputs",    "results",
+      "runs",       "scripts",        "temp",       "tmp",       "weights",    "wandb"};
+  return is_one_of(lower_case(name), known);
+}
+
 bool is_our_own(std::string_view name) {
   return name.starts_with(".headrace/") || name == "headrace.json" || name == "quarantine.json" ||
          name.ends_with(".headrace.json") || name.ends_with(".quarantine.json");

@@ -46,5 +46,8 @@ bool is_code_or_page(std::string_view kind);
 // Whether a word of a file or folder is usual beside the splits or classes of a data set: "annotations",
 // "sample_submission.csv", "LICENSE".
 bool is_usual_beside(std::string_view name);
+// Whether a folder without images is none of the class folders that it lies beside: "labels", or "logs",
+// which a tool left there. By its whole name: "gas mask" is a class.
+bool is_folder_beside_classes(std::string_view name);
 
 }  // namespace headrace

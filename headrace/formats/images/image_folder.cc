@@ -65,19 +65,6 @@ std::string_view unread_class(const Listing::Problem& unread) {
   return has_image_ending(path) ? std::string_view() : path;
 }
 
-// Folders that are usual beside classes, or that tools leave among the data. Whole names: "gas mask" is a
-// class.
-bool is_no_class(std::string_view name) {
-  constexpr std::array<std::string_view, 36> known{
-      "annotation", "annotations",    "attributes", "cache",     "checkpoint", "checkpoints",
-      "code",       "config",         "configs",    "devkit",    "doc",        "docs",
-      "example",    "examples",       "gt",         "imagesets", "info",       "label",
-      "labels",     "lightning_logs", "lists",      "log",       "logs",       "masks",
-      "meta",       "metadata",       "mlruns",     "models",    "outputs",    "results",
-      "runs",       "scripts",        "temp",       "tmp",       "weights",    "wandb"};
-  return std::ranges::find(known, lower_case(name)) != known.end();
-}
-
 // Folders at the root without an image that can be read: classes of which a subset has none, whose labels
 // must not go to the classes behind them. Not those whose names are usual beside classes and that hold other
 // files, as "annotations" and "labels" do. The same for folders that could not be read.
@@ -98,7 +85,9 @@ std::vector<std::string> folders_without_images(const Listing& listing,
     add(folder);
     if (!is_hidden(name) && out.contains(folder)) with_files.emplace(folder);
   }
-  std::erase_if(out, [&](const std::string& name) { return with_files.contains(name) && is_no_class(name); });
+  std::erase_if(out, [&](const std::string& name) {
+    return with_files.contains(name) && is_folder_beside_classes(name);
+  });
   for (const Listing::Problem& one : listing.unread)
     if (const std::string_view name = unread_class(one); !name.empty() && !with_images.contains(name))
       out.emplace(name);

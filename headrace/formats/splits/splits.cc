@@ -291,7 +291,7 @@ void number_classes_alike(const Folder& root, std::vector<Split>& splits) {
       const Folder* folder = split.are_folders ? find_folder(root, path) : nullptr;
       if (!folder || folder->images > 0 || !folder->has_images || !split.format.empty()) continue;
       for (const auto& [name, below] : folder->folders)
-        if (below->has_images || !is_usual_beside(name)) classes[{&split, path}].insert(name);
+        if (below->has_images || !is_folder_beside_classes(name)) classes[{&split, path}].insert(name);
       for (const std::string& name : folder->empty) classes[{&split, path}].insert(name);
     }
   const auto most = std::ranges::max_element(classes, {}, [](const auto& one) { return one.second.size(); });
