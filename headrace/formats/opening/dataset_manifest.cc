@@ -91,7 +91,7 @@ class ManifestFiles {
     const auto why = ignored_.find(path);
     return why == ignored_.end() ? "" : in_quotes(path) + " is ignored: " + why->second;
   }
-  // Why one of them could not be read, so that nobody can say what it says.
+  // Why one of them could not be read.
   const Status& unread() const { return unread_; }
   // Those that list any of the files.
   std::vector<ManifestFile*> all() {

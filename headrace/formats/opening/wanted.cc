@@ -16,10 +16,10 @@
 #include "headrace/formats/opening/dataset_manifest.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/formats/opening/other_splits.h"
+#include "headrace/formats/opening/partitions.h"
 #include "headrace/formats/opening/readable.h"
 #include "headrace/formats/prepared/selected_rows.h"
 #include "headrace/formats/shard_names.h"
-#include "headrace/formats/splits/constant_fields.h"
 #include "headrace/formats/splits/hive.h"
 #include "headrace/formats/splits/joined_source.h"
 #include "headrace/formats/splits/splits.h"
@@ -180,104 +180,6 @@ Value without_option(const Value& options, std::string_view option) {
 }
 Value without_split(const Value& options) { return without_option(options, kSplit); }
 
-// Without the columns that are partitions, which no file has; `left`: those of the partitions that are
-// wanted.
-Result<Value> options_of_files(const Value& options, std::vector<ConstantField>& left) {
-  const Value* columns = options.find("columns");
-  if (!columns || !columns->list()) return options;
-  const auto is_wanted = [&](const ConstantField& field) {
-    return std::ranges::find(*columns->list(), Value(field.name)) != columns->list()->end();
-  };
-  Value::List of_files;
-  for (const Value& column : *columns->list())
-    if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
-      of_files.push_back(column);
-  if (of_files.empty())
-    return invalid("columns: expected at least one column of the files, got " + columns->dump());
-  std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
-  Value out = options;
-  out.set("columns", std::move(of_files));
-  return out;
-}
-
-// Whether blocks say which file they are read from; not where rows are in memory.
-bool names_its_files(const Source& source) {
-  if (source.size() == 0) return true;
-  const auto step = source.open(source.place(0).block)->advance({});
-  const auto* extents = step.ok() ? std::get_if<std::vector<Extent>>(&*step) : nullptr;
-  return extents && !extents->empty();
-}
-
-// Partitions opened each by itself, after they were found to agree as one list.
-Result<SourcePtr> open_one_by_one(Store& store, const Wanted& wanted, const FormatInfo* named,
-                                  const std::vector<std::vector<std::string>>& files,
-                                  ConstantFields constants, const IndexingOptions& indexing) {
-  std::vector<PartOfJoined> parts;
-  for (size_t i = 0; i < files.size(); ++i) {
-    auto probed = probe_files(store, wanted.given.paths[0], files[i]);
-    if (!probed.ok()) return probed.status().before("read: ");
-    HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, wanted, named, *std::move(probed), indexing));
-    ConstantFields own{constants.names, {constants.values[i]}, {}};
-    own.description = source->describe();
-    if (!own.names.empty()) source = with_constant_fields(std::move(source), std::move(own));
-    parts.push_back({in_quotes(parent_of(files[i][0])), std::move(source)});
-  }
-  auto joined = joined_source(std::move(parts), std::move(constants.description), std::nullopt);
-  return joined.ok() ? std::move(joined) : joined.status().before("read: " + wanted.given.text() + ": ");
-}
-
-// All files as one list, so that what they mean must agree as in any other; the columns are those of the
-// folder of each file.
-Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const FormatInfo* named,
-                                  const Probe& folder, std::vector<HivePartition> partitions,
-                                  const std::vector<std::string>& copies, const IndexingOptions& indexing) {
-  std::vector<ConstantField> fields = partitions[0].values;
-  Wanted all = wanted;
-  all.path = wanted.given.value();
-  HEADRACE_ASSIGN(all.options, options_of_files(wanted.options, fields));
-  ConstantFields constants;
-  for (const ConstantField& field : fields) constants.names.push_back(field.name);
-  std::vector<std::string> files;
-  std::vector<std::vector<std::string>> by_partition;
-  std::map<std::string, uint32_t, std::less<>> partition_of;  // by path
-  for (HivePartition& partition : partitions) {
-    for (const std::string& path : paths_of(folder.path, partition.files)) {
-      partition_of.emplace(path, static_cast<uint32_t>(constants.values.size()));
-      files.push_back(path);
-    }
-    by_partition.push_back(paths_of(folder.path, partition.files));
-    std::vector<Tensor>& values = constants.values.emplace_back();
-    for (ConstantField& field : partition.values)
-      if (std::ranges::find(constants.names, field.name) != constants.names.end())
-        values.push_back(std::move(field.value));
-  }
-  auto probed = probe_files(store, folder.path, files);
-  if (!probed.ok()) return probed.status().before("read: ");
-  HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, all, named, *std::move(probed), indexing));
-  for (const std::string& name : hive_keys(partitions[0].files[0]))
-    if (source->schema().find(name) >= 0)
-      return invalid("read: " + in_quotes(files[0]) + ": " + in_quotes(name) +
-                     " is both a column of the file and a folder; pass the files as a list or a pattern to "
-                     "read the column");
-  for (uint64_t i = 0; i < source->num_files(); ++i) {
-    const auto found = partition_of.find(source->file(i));
-    if (found == partition_of.end())
-      return internal_error("expected " + in_quotes(source->file(i)) + " in a partition, got it in none");
-    constants.of_file.push_back(found->second);
-  }
-  Value metadata = source->metadata();
-  metadata.set("partitions", Value::List(constants.names.begin(), constants.names.end()));
-  constants.description = source->describe();
-  if (const Value* columns = wanted.options.find("columns")) constants.description.set("columns", *columns);
-  if (!constants.names.empty() && !names_its_files(*source)) {
-    HEADRACE_ASSIGN(source, open_one_by_one(store, all, named, by_partition, std::move(constants), indexing));
-  } else if (!constants.names.empty()) {
-    source = with_constant_fields(std::move(source), std::move(constants));
-  }
-  if (!copies.empty()) add_note(metadata, copies_note(copies[0], copies.size()));
-  return with_metadata(std::move(source), std::move(metadata));
-}
-
 // What a user may not know of the splits that he chose.
 SourcePtr with_notes_of(SourcePtr source, const std::vector<Split>& chosen) {
   for (const Split& split : chosen) {
@@ -324,14 +226,8 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   auto chosen = choose_splits(splits, wanted.split);
   if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
   const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
-  if (are_all && (!named || named->takes_files)) {  // the splits may be a column
-    std::vector<std::string> copies;
-    auto partitions = hive_partitions(*folder.listing, copies);
-    if (partitions.ok() && !partitions->empty())
-      return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
-  }
-  // Several that are values of a partition column, which is a field then, as for "all".
-  if (wanted.split.list() && (!named || named->takes_files)) {
+  // Several may be values of a partition column, which is a field then.
+  if ((are_all || wanted.split.list()) && (!named || named->takes_files)) {
     std::vector<std::string> copies;
     auto partitions = hive_partitions(*folder.listing, copies);
     const auto is_chosen = [&](const HivePartition& partition) {
@@ -341,7 +237,7 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
         });
       });
     };
-    if (partitions.ok()) std::erase_if(*partitions, std::not_fn(is_chosen));
+    if (partitions.ok() && !are_all) std::erase_if(*partitions, std::not_fn(is_chosen));
     if (partitions.ok() && !partitions->empty())
       return open_partitions(store, wanted, named, folder, *std::move(partitions), copies, indexing);
   }
@@ -476,11 +372,6 @@ Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked look
                                  const IndexingOptions& indexing) {
   HEADRACE_ASSIGN(std::optional<SourcePtr> several, open_several_of_format(store, wanted, looked, indexing));
   if (several) return *std::move(several);
-  if (const std::string meant = other_name(store, wanted, looked); !meant.empty()) {
-    Wanted exact = wanted;
-    exact.options.set(std::string(kSplit), meant);
-    return open_wanted(store, exact, indexing);
-  }
   if (!looked.folder) {
     HEADRACE_ASSIGN(SourcePtr source,
                     open_looked_at(store, wanted, looked.named, std::move(looked.path), indexing));
@@ -649,8 +540,9 @@ Result<SourcePtr> open_chosen_splits(Store& store, const Wanted& wanted, const L
   return open_beside_others(splits, *wanted.options.find(kSplit), without_split(wanted.options));
 }
 
-Result<SourcePtr> open_found(Store& store, const Wanted& wanted, Looked looked,
-                             const IndexingOptions& indexing) {
+Result<SourcePtr> open_found(Store& store, Wanted wanted, Looked looked, const IndexingOptions& indexing) {
+  if (const std::string meant = other_name(store, wanted, looked); !meant.empty())
+    wanted.options.set(std::string(kSplit), meant);
   if (wanted.options.find(kSplit) && !wanted.is_described)
     return open_chosen_splits(store, wanted, looked, indexing);
   if (looked.folder || looked.path.files.size() < 2 || !wanted.path.is_null() || wanted.is_described)
