@@ -31,6 +31,7 @@ from headrace import _core
 
 from .test_prepared import FEATURES, example, features_of, save
 from .test_tfrecord import framed
+from .written import write_beton
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
@@ -228,15 +229,7 @@ def litdata(folder: Path) -> dict[str, Any]:
 
 
 def beton(folder: Path) -> dict[str, Any]:
-    values = (b"fine\0", b"good\0")
-    begin = 24 + 1041 + 16 * len(values)
-    starts = [begin, begin + len(values[0])]
-    data = b"".join(values)
-    head = struct.pack("<HHIQQ", 2, 1, 1 << 21, len(values), begin + len(data))
-    head += (b"\x05s" + b"\0" * 1041)[:1041]
-    head += b"".join(struct.pack("<QQ", at, len(one)) for at, one in zip(starts, values, strict=True))
-    table = b"".join(struct.pack("<QQQ", i, starts[i], len(values[i])) for i in range(2))
-    (folder / "a.beton").write_bytes(head + data + table)
+    write_beton(folder / "a.beton", (b"fine", b"good"))
     return {"path": folder / "a.beton", "format": "beton"}
 
 
