@@ -1,9 +1,8 @@
 // The files that are open for reading, bounded for the whole process.
 //
-// A system lets a process have so many files open at a time (`ulimit -n`), and each loader would keep
-// hundreds. So those that nobody reads are closed when there are many, or when the system has no more, and
-// opened again when they are read: if they are still the same files. All functions may be called from any
-// thread.
+// The number of open files of a process is limited (`ulimit -n`), and each loader would keep hundreds. So
+// idle ones are closed when there are many, or when an open fails for lack of descriptors, and opened again
+// when they are read, if they are still the same files. All functions may be called from any thread.
 #pragma once
 #include <sys/stat.h>
 

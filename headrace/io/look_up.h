@@ -1,4 +1,4 @@
-// What an answer of the system says of a name: there, not there, or that nobody can say. The one place where
+// Whether a name exists, does not exist, or cannot be examined, by the system's answer. The one place where
 // this is decided, for every look-up.
 //
 // Only "no such file" is absence, and only for a name that nobody listed: a sidecar, a manifest, the folder

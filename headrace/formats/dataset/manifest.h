@@ -53,8 +53,8 @@ struct Manifest {
   static Result<Manifest> parse(std::string_view text);
 };
 
-// The manifest at a path. Errors: not_found if there is none; the system's (io/look_up.h) if nobody can say;
-// invalid if it is larger than `left`, from which its size is subtracted.
+// The manifest at a path. Errors: not_found if there is none; the system's (io/look_up.h) if it cannot be
+// read; invalid if it is larger than `left`, from which its size is subtracted.
 Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left);
 
 Value schema_to_value(const Schema& schema);  // {"fields": [{"name", "dtype", "shape"}], "structure"}

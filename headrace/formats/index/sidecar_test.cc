@@ -109,7 +109,7 @@ TEST(SidecarFile, AFolderOthersMayWriteToIsNotUsed) {
   EXPECT_FALSE(SidecarPlace("key").path().starts_with("relative"));
 }
 
-TEST(SidecarFile, BesideTheDataOnlyThoseAreBelievedWhoMayWriteTheData) {
+TEST(SidecarFile, AnIndexBesideTheDataIsUsedIfTheDataMayBeWrittenByTheSame) {
   TemporaryFolder folder;
   const auto place = SidecarPlace::beside(folder.path(), "x");
   ASSERT_TRUE(store_sidecar(place, {"f", {}, nullptr}).ok());
