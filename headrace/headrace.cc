@@ -10,6 +10,25 @@
 #include "headrace/graph/plan/plan_json.h"
 
 namespace headrace {
+
+// A function while it is traced. Symbols carry no Status, so the first failure is kept here until it returns.
+class Tracing {
+ public:
+  Tracing(Schema incoming, std::string made_at) : builder_(std::move(incoming), std::move(made_at)) {}
+
+  ProgramBuilder& builder() { return builder_; }
+  const Status& failure() const { return failure_; }
+  // Returns the number of a value that does not exist: the trace continues to its end.
+  int fail(Status status) {
+    if (failure_.ok()) failure_ = std::move(status);
+    return -1;
+  }
+
+ private:
+  ProgramBuilder builder_;
+  Status failure_;
+};
+
 namespace {
 
 constexpr int64_t kPlanVersion = 1;
@@ -18,14 +37,6 @@ Value object_of(Params params) {
   Value out{Value::Object()};
   for (const auto& [name, value] : params) out.set(name, value);
   return out;
-}
-
-// Symbols carry no Status; the first failure is kept here until the trace ends. A trace runs on one thread.
-thread_local Status trace_failure;
-
-int fail(Status status) {
-  if (trace_failure.ok()) trace_failure = std::move(status);
-  return -1;
 }
 
 // "train.cc:31"; "" without a line.
@@ -39,13 +50,13 @@ std::string verb_at(std::string_view verb, const Line& at) {
 }
 
 template <class F> Result<Program> trace(const NodePtr& node, std::string_view verb, F&& f) {
-  ProgramBuilder builder(node->schema, std::string(verb));
+  Tracing tracing(node->schema, std::string(verb));
+  ProgramBuilder& builder = tracing.builder();
   // All fields first, in order: values keep their numbers while the program grows.
   for (size_t i = 0; i < node->schema.size(); ++i) builder.field(static_cast<int>(i));
-  trace_failure = {};
-  const Outputs outputs = f(Fields(&builder));
-  if (!trace_failure.ok())
-    return std::exchange(trace_failure, {}).before(verb.empty() ? "" : std::string(verb) + ": ");
+  const Outputs outputs = f(Fields(&tracing));
+  if (!tracing.failure().ok())
+    return Status(tracing.failure()).before(verb.empty() ? "" : std::string(verb) + ": ");
   std::vector<std::string> names;
   std::vector<int> values;
   for (const auto& [name, symbol] : outputs) names.push_back(name), values.push_back(symbol.value());
@@ -156,31 +167,31 @@ std::vector<Symbol> apply(std::string_view op, std::vector<Symbol> inputs, Param
   std::vector<int> values;
   for (const Symbol& s : inputs) values.push_back(s.value());
   const size_t expected = inputs.size();
-  ProgramBuilder* builder = inputs.empty() ? nullptr : inputs[0].builder();
+  Tracing* const tracing = inputs.empty() ? nullptr : inputs[0].tracing();
   std::vector<Symbol> out;
-  if (builder && trace_failure.ok()) {
-    auto made = builder->add(op, object_of(params), values);
+  if (tracing && tracing->failure().ok()) {
+    auto made = tracing->builder().add(op, object_of(params), values);
     if (!made.ok())
-      fail(made.status());
+      tracing->fail(made.status());
     else
-      for (int v : *made) out.emplace_back(builder, v);
+      for (int v : *made) out.emplace_back(tracing, v);
   }
   while (out.size() < expected)
-    out.emplace_back(builder, -1);  // after a failure the trace continues to its end
+    out.emplace_back(tracing, -1);  // after a failure the trace continues to its end
   return out;
 }
 
 std::vector<Symbol> apply(const CFunction& function, const std::vector<Symbol>& inputs) {
-  ProgramBuilder* const builder = inputs.empty() ? nullptr : inputs[0].builder();
+  Tracing* const tracing = inputs.empty() ? nullptr : inputs[0].tracing();
   std::vector<Symbol> out;
-  if (builder && trace_failure.ok()) {
-    auto made = add_c_function(*builder, function, inputs);
+  if (tracing && tracing->failure().ok()) {
+    auto made = add_c_function(tracing->builder(), function, inputs);
     if (!made.ok())
-      fail(made.status());
+      tracing->fail(made.status());
     else
-      for (const int value : *made) out.emplace_back(builder, value);
+      for (const int value : *made) out.emplace_back(tracing, value);
   }
-  while (out.size() < function.outputs.size()) out.emplace_back(builder, -1);  // as above
+  while (out.size() < function.outputs.size()) out.emplace_back(tracing, -1);  // as above
   return out;
 }
 
@@ -191,11 +202,11 @@ Symbol Symbol::apply(std::string_view op, Params params) const {
 Symbol Fields::operator[](std::string_view name) const {
   if (!names_.empty()) {
     const auto at = std::ranges::find(names_, name);
-    if (at != names_.end()) return {builder_, first_ + static_cast<int>(at - names_.begin())};
-    return {builder_, fail(invalid("no field '" + std::string(name) + "'"))};
+    if (at != names_.end()) return {tracing_, first_ + static_cast<int>(at - names_.begin())};
+    return {tracing_, tracing_->fail(invalid("no field '" + std::string(name) + "'"))};
   }
-  auto value = builder_->field(name);
-  return {builder_, value.ok() ? *value : fail(value.status())};
+  auto value = tracing_->builder().field(name);
+  return {tracing_, value.ok() ? *value : tracing_->fail(value.status())};
 }
 
 template <class K> Dataset Dataset::then(K kind, const Line& at) const {
@@ -284,12 +295,12 @@ Dataset Dataset::scan(const State& initial, const ScanStep& f, Line at) const {
   Scan scan;
   std::vector<std::string> names;
   for (const auto& [name, value] : initial) names.push_back(name), scan.initial.push_back(value);
-  ProgramBuilder builder(scan_schema(scan.initial, (*node_)->schema), verb_at("scan", at));
+  Tracing tracing(scan_schema(scan.initial, (*node_)->schema), verb_at("scan", at));
+  ProgramBuilder& builder = tracing.builder();
   for (size_t i = 0; i < names.size() + (*node_)->schema.size(); ++i) builder.field(static_cast<int>(i));
-  trace_failure = {};
   const auto states = static_cast<int>(names.size());
-  const Stepped stepped = f(Fields(&builder, names, 0), Fields(&builder, (*node_)->schema.names, states));
-  if (!trace_failure.ok()) return Dataset(std::exchange(trace_failure, {}).before("scan: "));
+  const Stepped stepped = f(Fields(&tracing, names, 0), Fields(&tracing, (*node_)->schema.names, states));
+  if (!tracing.failure().ok()) return Dataset(Status(tracing.failure()).before("scan: "));
   std::vector<std::string> state_names, element_names;
   std::vector<int> values;
   for (const auto& [name, symbol] : stepped.state)

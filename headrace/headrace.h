@@ -37,19 +37,19 @@ namespace headrace {
 
 using Params = std::initializer_list<std::pair<std::string, Value>>;
 
-class ProgramBuilder;
+class Tracing;  // of one function; made by the verb that calls it
 struct Program;
 
 // A value inside a traced map: a field, or the output of an operator.
 class Symbol {
  public:
-  Symbol(ProgramBuilder* builder, int value) : builder_(builder), value_(value) {}
+  Symbol(Tracing* tracing, int value) : tracing_(tracing), value_(value) {}
   Symbol apply(std::string_view op, Params params = {}) const;  // one input, one output
   int value() const { return value_; }
-  ProgramBuilder* builder() const { return builder_; }
+  Tracing* tracing() const { return tracing_; }
 
  private:
-  ProgramBuilder* builder_;
+  Tracing* tracing_;
   int value_;
 };
 // Operators with several inputs: apply("random_crop", {image, mask}, {{"size", 224}}).
@@ -59,14 +59,14 @@ std::vector<Symbol> apply(const CFunction& function, const std::vector<Symbol>& 
 
 class Fields {
  public:
-  explicit Fields(ProgramBuilder* builder) : builder_(builder) {}
+  explicit Fields(Tracing* tracing) : tracing_(tracing) {}
   // Values from `first` on, with these names.
-  Fields(ProgramBuilder* builder, std::vector<std::string> names, int first)
-      : builder_(builder), names_(std::move(names)), first_(first) {}
+  Fields(Tracing* tracing, std::vector<std::string> names, int first)
+      : tracing_(tracing), names_(std::move(names)), first_(first) {}
   Symbol operator[](std::string_view name) const;
 
  private:
-  ProgramBuilder* builder_;
+  Tracing* tracing_;
   std::vector<std::string> names_;  // empty: those of the sample
   int first_ = 0;
 };

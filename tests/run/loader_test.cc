@@ -227,5 +227,17 @@ TEST(Loader, AReadEndsWhenTheRunIsStopped) {
   EXPECT_EQ(fetcher.block(**source, 0, counters).status().code(), Code::cancelled);
 }
 
+// A function that is traced may build, and trace, another pipeline.
+TEST(Tracing, AnErrorOutlastsATraceWithinTheFunction) {
+  const Dataset data = range(3).map([](const Fields& s) {
+    const Symbol missing = s["no such"];
+    const auto inner = range(2).map([](const Fields& t) { return Outputs{{"x", t["value"]}}; });
+    EXPECT_TRUE(inner.node().ok());
+    return Outputs{{"x", missing}};
+  });
+  ASSERT_FALSE(data.node().ok());
+  EXPECT_NE(data.node().status().text().find("no such"), std::string::npos) << data.node().status().text();
+}
+
 }  // namespace
 }  // namespace headrace
