@@ -15,7 +15,9 @@ void take(const AnyOp& op, View in) {
   const auto specs = *op.infer({&known, 1});
   std::vector<Shape> shapes;
   for (const TensorSpec& spec : specs) shapes.push_back(spec.shape);
-  if (!op.measure({&in, 1}, Key(), shapes).ok()) return;
+  Scratch scratch;
+  CallContext call(scratch);
+  if (!op.measure({&in, 1}, shapes, call).ok()) return;
   std::vector<std::vector<std::byte>> memory;
   std::vector<MutView> out;
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -24,8 +26,7 @@ void take(const AnyOp& op, View in) {
     memory.emplace_back(actual.size_bytes());
     out.push_back({actual.dtype, actual.shape, memory.back().data()});
   }
-  Scratch scratch;
-  const Status status = op.run({&in, 1}, Key(), out, scratch);
+  const Status status = op.run({&in, 1}, out, call);
   if (!status.ok() && status.text().empty()) std::abort();
 }
 

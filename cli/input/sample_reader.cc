@@ -5,7 +5,6 @@
 
 #include "cli/input/examples.h"
 #include "cli/output/terminal.h"
-#include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/fields.h"
 
 namespace headrace::cli {
@@ -34,8 +33,9 @@ Status Pixels::decode(std::span<const std::byte> bytes, const ImageHeader& heade
     return {Code::exhausted, "the pixels need " + std::to_string(row * static_cast<size_t>(header.height)) +
                                  " bytes; all threads together may use " +
                                  std::to_string(pool_->ledger().budget)};
-  const Status status = decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_);
-  const std::string_view decoder = take_decoded_by();
+  std::string_view decoder;
+  const Status status =
+      decode_image(bytes, header, Color::rgb, header.whole(), out.data(), row, scratch_, &decoder);
   if (status.ok()) ++decoders_[decoder], rgb_ = out;
   return status;
 }

@@ -32,18 +32,18 @@ struct ImageCodec {
   // Cheap; `bytes` were recognised. `unavailable` for kinds that the codec cannot read. The caller checks
   // sides and number of pixels, so the header must be plausible (image.h), but need not be small.
   Result<ImageHeader> (*read_header)(std::span<const std::byte> bytes) = nullptr;
-  // Contract: decode_image in image.h.
+  // Contract: decode_image in image.h. `decoder` is `library` on entry; set it where another one decoded.
   Status (*decode)(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
-                   uint8_t* out, size_t row_stride, Scratch& scratch) = nullptr;
+                   uint8_t* out, size_t row_stride, Scratch& scratch, std::string_view& decoder) = nullptr;
   // For headers whose dtype is not u8: header.channels samples of that dtype for each pixel, as they are
   // stored. Otherwise as `decode`, which is not called for them; `row_stride` is in bytes.
   Status (*decode_stored)(std::span<const std::byte> bytes, const ImageHeader& header, const Box& part,
                           std::byte* out, size_t row_stride, Scratch& scratch) = nullptr;
   // Optional: decode_resampled (resampled.h) for an image as it is stored. False where the caller must decode
-  // and resize; some rows may have been taken by then.
+  // and resize; some rows may have been taken by then. Where true, `decoder` is set to what decoded.
   Result<bool> (*resample)(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                            std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                           PointStore* store, Scratch& scratch) = nullptr;
+                           PointStore* store, Scratch& scratch, std::string_view& decoder) = nullptr;
   // Optional, with resample: all entropy points of a file; none where it decodes the file another way.
   EntropyPoints (*find_points)(std::span<const std::byte> bytes, int64_t step,
                                const Scratch& scratch) = nullptr;

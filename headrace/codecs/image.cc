@@ -6,7 +6,6 @@
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
-#include "headrace/codecs/decoded_by.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text/hex.h"
 
@@ -77,8 +76,6 @@ Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
   }
   return not_readable(bytes);
 }
-
-thread_local std::string_view decoded_by;
 
 // The samples of an image whose dtype is not u8, for the rows of `part`.
 struct Stored {
@@ -158,11 +155,11 @@ Status decode_wide(Bytes bytes, const ImageHeader& header, Color color, const Bo
 
 // Numbers of up to 8 bits as uint16.
 Status decode_widened(Bytes bytes, const ImageHeader& header, Color color, const Box& part, std::byte* out,
-                      size_t row_stride, Scratch& scratch) {
+                      size_t row_stride, Scratch& scratch, std::string_view& decoder) {
   const auto row = static_cast<size_t>(header.width), size = row * static_cast<size_t>(header.height);
   const auto numbers = scratch.take<uint8_t>(size);
   if (numbers.empty()) return scratch.over_budget(size, "numbers of an image");
-  HEADRACE_TRY(header.codec->decode(bytes, header, color, part, numbers.data(), row, scratch));
+  HEADRACE_TRY(header.codec->decode(bytes, header, color, part, numbers.data(), row, scratch, decoder));
   for (int64_t y = part.y; y < part.bottom(); ++y)
     std::copy_n(numbers.data() + static_cast<size_t>(y) * row + part.x, part.w,
                 reinterpret_cast<uint16_t*>(out + static_cast<size_t>(y) * row_stride) + part.x);
@@ -178,9 +175,6 @@ Status check_part(const ImageHeader& header, Color color, const Box& part) {
 }
 
 }  // namespace
-
-void set_decoded_by(std::string_view decoder) { decoded_by = decoder; }
-std::string_view take_decoded_by() { return std::exchange(decoded_by, {}); }
 
 std::string_view image_format_name(const ImageHeader& header) { return header.codec->name; }
 
@@ -212,11 +206,13 @@ bool gives_samples(const ImageHeader& header, Color color, DType dtype) {
 }
 
 Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                    size_t row_stride, Scratch& scratch) {
+                    size_t row_stride, Scratch& scratch, std::string_view* decoder) {
   HEADRACE_TRY(check_part(header, color, part));
-  set_decoded_by(header.codec->library);
+  std::string_view unasked;
+  std::string_view& by = decoder ? *decoder : unasked;
+  by = header.codec->library;
   if (header.dtype == DType::u8)
-    return header.codec->decode(bytes, header, color, part, out, row_stride, scratch);
+    return header.codec->decode(bytes, header, color, part, out, row_stride, scratch, by);
   const Scratch::Mark mark = scratch.mark();
   const Status status = decode_narrowed(bytes, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
@@ -224,16 +220,20 @@ Status decode_image(Bytes bytes, const ImageHeader& header, Color color, const B
 }
 
 Status decode_samples(Bytes bytes, const ImageHeader& header, Color color, DType dtype, const Box& part,
-                      std::byte* out, size_t row_stride, Scratch& scratch) {
+                      std::byte* out, size_t row_stride, Scratch& scratch, std::string_view* decoder) {
   if (dtype == DType::u8)
-    return decode_image(bytes, header, color, part, reinterpret_cast<uint8_t*>(out), row_stride, scratch);
+    return decode_image(bytes, header, color, part, reinterpret_cast<uint8_t*>(out), row_stride, scratch,
+                        decoder);
   HEADRACE_TRY(check_part(header, color, part));
   if (!gives_samples(header, color, dtype))
     return internal_error("expected a dtype that the image has, got " + std::string(dtype_name(dtype)));
-  set_decoded_by(header.codec->library);
+  std::string_view unasked;
+  std::string_view& by = decoder ? *decoder : unasked;
+  by = header.codec->library;
   const Scratch::Mark mark = scratch.mark();
-  const auto decode = header.dtype == DType::u8 ? decode_widened : decode_wide;
-  const Status status = decode(bytes, header, color, part, out, row_stride, scratch);
+  const Status status = header.dtype == DType::u8
+                            ? decode_widened(bytes, header, color, part, out, row_stride, scratch, by)
+                            : decode_wide(bytes, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);
   return status;
 }

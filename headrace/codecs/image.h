@@ -76,12 +76,15 @@ bool gives_samples(const ImageHeader& header, Color color, DType dtype);
 //
 // Samples of more than 8 bits are narrowed to their high 8 bits (floats: 0 is black, 1 is white). Call this
 // only where that loses nothing of importance, or where the user asked for uint8.
+//
+// `decoder`: where to put the name of what decoded the image, a literal, for reports; null where nobody asks.
 Status decode_image(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
-                    uint8_t* out, size_t row_stride, Scratch& scratch);
+                    uint8_t* out, size_t row_stride, Scratch& scratch, std::string_view* decoder = nullptr);
 
 // The same with samples of `dtype`, whose numbers, other than those of u8, are the stored ones, not scaled.
 // `row_stride` is in bytes. REQUIRES: gives_samples().
 Status decode_samples(std::span<const std::byte> bytes, const ImageHeader& header, Color color, DType dtype,
-                      const Box& part, std::byte* out, size_t row_stride, Scratch& scratch);
+                      const Box& part, std::byte* out, size_t row_stride, Scratch& scratch,
+                      std::string_view* decoder = nullptr);
 
 }  // namespace headrace

@@ -23,7 +23,8 @@ bool is_turned(const ImageHeader& header, bool upright) { return upright && head
 
 // The upright image, or as much of it as the pictures need.
 Result<Pixels> decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
-                             bool upright, std::span<const Resampled> pictures, Scratch& scratch) {
+                             bool upright, std::span<const Resampled> pictures, Scratch& scratch,
+                             std::string_view& decoder) {
   const int channels = decoded_channels(header, color);
   const auto row = static_cast<size_t>(header.width * channels),
              size = row * static_cast<size_t>(header.height);
@@ -35,7 +36,7 @@ Result<Pixels> decode_pixels(std::span<const std::byte> bytes, const ImageHeader
   }
   const auto stored = scratch.take<uint8_t>(size);
   if (stored.empty()) return scratch.over_budget(size, "decoded pixels");
-  HEADRACE_TRY(decode_image(bytes, header, color, part, stored.data(), row, scratch));
+  HEADRACE_TRY(decode_image(bytes, header, color, part, stored.data(), row, scratch, &decoder));
   if (!turned) return Pixels{stored.data(), static_cast<int64_t>(row), channels};
   const auto straight = scratch.take<uint8_t>(size);
   if (straight.empty()) return scratch.over_budget(size, "an image to turn");
@@ -78,10 +79,10 @@ Status resize_pixels(const Pixels& pixels, const Resampled& picture, RowSink& si
 
 // Decode the image, then resize.
 Status resize_decoded(std::span<const std::byte> bytes, const ImageHeader& header, Color color, bool upright,
-                      std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                      Scratch& scratch) {
+                      std::span<const Resampled> pictures, std::span<RowSink* const> sinks, Scratch& scratch,
+                      std::string_view& decoder) {
   const Scratch::Mark mark = scratch.mark();
-  auto pixels = decode_pixels(bytes, header, color, upright, pictures, scratch);
+  auto pixels = decode_pixels(bytes, header, color, upright, pictures, scratch, decoder);
   Status status = pixels.status();
   for (size_t i = 0; i < pictures.size() && status.ok(); ++i) {
     const Scratch::Mark one = scratch.mark();
@@ -96,23 +97,26 @@ Status resize_decoded(std::span<const std::byte> bytes, const ImageHeader& heade
 
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                        Scratch& scratch, PointStore* store) {
+                        Scratch& scratch, PointStore* store, std::string_view* decoder) {
+  std::string_view unasked;
+  std::string_view& by = decoder ? *decoder : unasked;
   const auto resample = header.codec->resample;
   if (!resample || is_turned(header, upright))
-    return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
-  HEADRACE_ASSIGN(const bool all_done, resample(bytes, header, color, pictures, sinks, store, scratch));
+    return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch, by);
+  HEADRACE_ASSIGN(const bool all_done, resample(bytes, header, color, pictures, sinks, store, scratch, by));
   if (all_done) return {};
-  if (pictures.size() == 1) return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch);
+  if (pictures.size() == 1)
+    return resize_decoded(bytes, header, color, upright, pictures, sinks, scratch, by);
   // One by one, so that a picture that needs the other way does not change the others.
   std::vector<Resampled> left;
   std::vector<RowSink*> their_sinks;
   for (size_t i = 0; i < pictures.size(); ++i) {
     HEADRACE_ASSIGN(const bool done, resample(bytes, header, color, pictures.subspan(i, 1),
-                                              sinks.subspan(i, 1), store, scratch));
+                                              sinks.subspan(i, 1), store, scratch, by));
     if (!done) left.push_back(pictures[i]), their_sinks.push_back(sinks[i]);
   }
   if (left.empty()) return {};
-  return resize_decoded(bytes, header, color, upright, left, their_sinks, scratch);
+  return resize_decoded(bytes, header, color, upright, left, their_sinks, scratch, by);
 }
 
 EntropyPoints find_entropy_points(std::span<const std::byte> bytes, int64_t step, const Scratch& scratch) {

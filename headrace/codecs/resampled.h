@@ -49,7 +49,7 @@ class RowSink {
 // A store saves work on parts of the file that no picture needs; it changes no byte.
 Status decode_resampled(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                         bool upright, std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                        Scratch& scratch, PointStore* store = nullptr);
+                        Scratch& scratch, PointStore* store = nullptr, std::string_view* decoder = nullptr);
 
 // All entropy points of a file, for a PointStore; none where it has no use for them, or when the run of
 // `scratch` is stopped.

@@ -22,7 +22,7 @@ struct Absolute {
     HEADRACE_TRY(check_numeric(in));
     return in;
   }
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     const auto count = static_cast<size_t>(in.shape.count());
     visit_dtype(in.dtype, [&]<class T>() {
       const T* const x = in.as<T>();

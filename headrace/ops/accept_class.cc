@@ -90,9 +90,9 @@ struct AcceptClass {
     HEADRACE_TRY(check_label(in));
     return TensorSpec{DType::boolean, {}};
   }
-  Status run(View in, const Key& key, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext& call) const {
     HEADRACE_ASSIGN(const size_t of, class_of(in, target.size()));
-    *out.as<bool>() = is_kept(key, seed, rate(target, initial.data(), of));
+    *out.as<bool>() = is_kept(call.key(), seed, rate(target, initial.data(), of));
     return {};
   }
 };
@@ -122,12 +122,12 @@ struct AcceptCountedClass {
       return invalid("expected a count for each class, " + wanted.text() + ", got " + in[1].text());
     return std::vector<TensorSpec>{{DType::boolean, {}}};
   }
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_ASSIGN(const size_t of, class_of(in[0], target.size()));
     const auto* counts = in[1].as<int64_t>();
     for (size_t i = 0; i < target.size(); ++i)
       if (counts[i] < 1) return invalid("counts must be at least 1, got " + std::to_string(counts[i]));
-    *out[0].as<bool>() = is_kept(key, seed, rate(target, counts, of));
+    *out[0].as<bool>() = is_kept(call.key(), seed, rate(target, counts, of));
     return {};
   }
 };

@@ -183,7 +183,7 @@ template <class Operation> struct WithNumber {
     return in;
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     const auto count = static_cast<size_t>(in.shape.count());
     visit_types(in.dtype, out.dtype, [&]<class In, class Out>() {
       const In* const x = in.as<In>();
@@ -209,7 +209,7 @@ template <class Operation> struct OfTwo {
     return std::vector<TensorSpec>{{becomes_float ? float_of(in[0].dtype) : in[0].dtype, shape}};
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const {
     const auto count = static_cast<size_t>(out[0].shape.count());
     const size_t x_step = in[0].shape.rank() == 0 ? 0 : 1, y_step = in[1].shape.rank() == 0 ? 0 : 1;
     visit_types(in[0].dtype, out[0].dtype, [&]<class In, class Out>() {

@@ -23,7 +23,8 @@ template <class Out> std::vector<Out> run(const OpPtr& op, std::span<const View>
   const auto memory = std::make_unique<Out[]>(static_cast<size_t>((*inferred)[0].shape.count()));
   const MutView out{wanted, (*inferred)[0].shape, reinterpret_cast<std::byte*>(memory.get())};
   Scratch scratch;
-  const Status status = op->run(in, Key(), {&out, 1}, scratch);
+  CallContext call(scratch);
+  const Status status = op->run(in, {&out, 1}, call);
   EXPECT_TRUE(status.ok()) << status.text();
   return std::vector<Out>(memory.get(), memory.get() + out.shape.count());
 }

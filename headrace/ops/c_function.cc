@@ -92,11 +92,11 @@ class OfElements final : public CFunctionOp {
     for (const TensorSpec& spec : in) HEADRACE_TRY(join(shape, spec.shape, in));
     return std::vector<TensorSpec>{{signature_.result, shape}};
   }
-  Status measure(std::span<const View> in, const Key&, std::span<Shape> out) const override {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext&) const override {
     HEADRACE_ASSIGN(out[0], shape_of(in));
     return {};
   }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const override {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const override {
     HEADRACE_ASSIGN(const Shape shape, shape_of(in));
     if (!(shape == out[0].shape))
       return refused("expected fields of " + out[0].shape.text() + ", got " + shape.text());
@@ -153,13 +153,12 @@ class OfArrays final : public CFunctionOp {
       out.push_back({function_.outputs[i].dtype, with_sizes(outputs_[i], sizes)});
     return out;
   }
-  Status measure(std::span<const View> in, const Key&, std::span<Shape> out) const override {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext&) const override {
     HEADRACE_ASSIGN(const Sizes sizes, sizes_of(in));
     for (size_t i = 0; i < out.size(); ++i) out[i] = with_sizes(outputs_[i], sizes);
     return {};
   }
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
-             Scratch&) const override {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
     HEADRACE_ASSIGN(const Sizes sizes, sizes_of(in));
     std::array<const void*, kMostFields> inputs;
     std::array<const int64_t*, kMostFields> shapes;
@@ -173,10 +172,11 @@ class OfArrays final : public CFunctionOp {
       outputs[i] = out[i].data;
       if (out[i].size_bytes() > 0) std::memset(out[i].data, 0, out[i].size_bytes());
     }
-    const std::array<uint64_t, 2> drawn = function_.random ? key_words(key) : std::array<uint64_t, 2>{};
-    const auto call = reinterpret_cast<headrace_function>(function_.code);
-    const int code = call(inputs.data(), shapes.data(), outputs.data(),
-                          function_.random ? drawn.data() : nullptr, function_.user);
+    const std::array<uint64_t, 2> drawn =
+        function_.random ? key_words(call.key()) : std::array<uint64_t, 2>{};
+    const auto function = reinterpret_cast<headrace_function>(function_.code);
+    const int code = function(inputs.data(), shapes.data(), outputs.data(),
+                              function_.random ? drawn.data() : nullptr, function_.user);
     if (code != 0) return refused("the C function returned " + std::to_string(code) + ", which is not 0");
     for (const MutView& view : out)
       if (view.dtype == DType::boolean) make_bools(view);

@@ -26,7 +26,7 @@ struct Cast {
     return TensorSpec{dtype, in.shape};
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     HEADRACE_TRY(infer(in.spec()).status());
     kernels::cast(in.dtype, in.data, in.shape.count(), dtype, out.data);
     return {};

@@ -14,7 +14,8 @@ TEST(CastOp, KeepsTheShapeAndConvertsTheNumbers) {
   const View in{DType::f32, {2, 2}, reinterpret_cast<const std::byte*>(numbers.data())};
   const MutView view{DType::u8, {2, 2}, reinterpret_cast<std::byte*>(out.data())};
   Scratch scratch;
-  ASSERT_TRUE(op->run({&in, 1}, Key(), {&view, 1}, scratch).ok());
+  CallContext call(scratch);
+  ASSERT_TRUE(op->run({&in, 1}, {&view, 1}, call).ok());
   EXPECT_EQ(out, (std::vector<uint8_t>{0, 2, 255, 7}));
   const TensorSpec spec[] = {{DType::f32, {kAny, 2}}};
   EXPECT_EQ((*op->infer(spec))[0].text(), "uint8 (?, 2)");

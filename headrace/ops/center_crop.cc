@@ -29,7 +29,7 @@ struct CenterCrop {
     return infer_windows(in, window);
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const {
     HEADRACE_TRY(check_one_size(in));
     HEADRACE_ASSIGN(const Box box, reads(in[0].shape, {}));
     for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], box.y, box.x, out[i]);

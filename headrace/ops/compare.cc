@@ -79,7 +79,7 @@ template <class Comparison> struct CompareWithNumber {
     HEADRACE_TRY(check_comparable(in));
     return TensorSpec{DType::boolean, in.shape};
   }
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     visit_dtype(in.dtype, [&]<class T>() {
       compare_with<Comparison>(in.as<T>(), static_cast<size_t>(in.shape.count()), value, out.as<bool>());
     });
@@ -98,7 +98,7 @@ template <class Comparison> struct CompareTwo {
     HEADRACE_ASSIGN(const Shape shape, shape_of_two(in[0], in[1]));
     return std::vector<TensorSpec>{{DType::boolean, shape}};
   }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const {
     const auto count = static_cast<size_t>(out[0].shape.count());
     const size_t x_step = in[0].shape.rank() == 0 ? 0 : 1, y_step = in[1].shape.rank() == 0 ? 0 : 1;
     visit_dtype(in[0].dtype, [&]<class T>() {
@@ -140,7 +140,7 @@ struct LogicalNot {
     HEADRACE_TRY(check_bool(in));
     return in;
   }
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     const auto count = static_cast<size_t>(in.shape.count());
     for (size_t i = 0; i < count; ++i) out.as<bool>()[i] = !in.as<bool>()[i];
     return {};

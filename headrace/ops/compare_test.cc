@@ -21,7 +21,8 @@ Bits run_compare(const OpPtr& op, std::span<const View> in) {
   std::vector<uint8_t> memory(static_cast<size_t>((*inferred)[0].shape.count()));
   const MutView out{DType::boolean, (*inferred)[0].shape, reinterpret_cast<std::byte*>(memory.data())};
   Scratch scratch;
-  EXPECT_TRUE(op->run(in, Key(), {&out, 1}, scratch).ok());
+  CallContext call(scratch);
+  EXPECT_TRUE(op->run(in, {&out, 1}, call).ok());
   return Bits(memory.begin(), memory.end());
 }
 

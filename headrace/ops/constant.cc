@@ -27,7 +27,7 @@ struct Constant {
     return std::vector<TensorSpec>{{dtype, {}}};
   }
 
-  Status run(std::span<const View>, const Key&, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View>, std::span<const MutView> out, CallContext&) const {
     visit_dtype(dtype, [&]<class T>() {
       *out[0].as<T>() = Element<T>::store(value.as<typename Element<T>::Compute>());
     });

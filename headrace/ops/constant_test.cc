@@ -11,7 +11,8 @@ TEST(ConstantOp, HasNoInputsAndOneScalar) {
   uint8_t out = 0;
   const MutView view{DType::u8, {}, reinterpret_cast<std::byte*>(&out)};
   Scratch scratch;
-  ASSERT_TRUE(op->run({}, Key(), {&view, 1}, scratch).ok());
+  CallContext call(scratch);
+  ASSERT_TRUE(op->run({}, {&view, 1}, call).ok());
   EXPECT_EQ(out, 200);
   EXPECT_FALSE(op->elementwise());  // over a batch it would still be one scalar
 }

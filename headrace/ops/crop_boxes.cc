@@ -48,13 +48,13 @@ struct CropBoxes {
     return std::vector<TensorSpec>{{piece.dtype, piece.shape.with_front(in[1].shape[0])}};
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     const View &image = in[0], &boxes = in[1];
     HEADRACE_TRY(check_inputs(image.spec(), boxes.spec()));
     MutView piece{image.dtype, out[0].shape.without_front(), out[0].data};
     for (int64_t row = 0; row < boxes.shape[0]; ++row, piece.data += piece.size_bytes()) {
       HEADRACE_ASSIGN(const Box box, clip(boxes, row, image.shape));
-      HEADRACE_TRY(resize_box(image, box, {interpolation, antialias}, piece, scratch));
+      HEADRACE_TRY(resize_box(image, box, {interpolation, antialias}, piece, call.scratch()));
     }
     return {};
   }

@@ -23,12 +23,13 @@ template <class T> Answer crop(DType dtype, const std::vector<T>& corners) {
                      {dtype, {count, 4}, reinterpret_cast<const std::byte*>(corners.data())}};
   const OpPtr op = *make_op("crop_boxes", *Value::parse(R"({"size": 2})"));
   Shape shape;
-  EXPECT_TRUE(op->measure(in, Key(), {&shape, 1}).ok());
+  Scratch scratch;
+  CallContext call(scratch);
+  EXPECT_TRUE(op->measure(in, {&shape, 1}, call).ok());
   EXPECT_EQ(shape, (Shape{count, 2, 2, 1}));
   Answer answer{{}, std::vector<uint8_t>(static_cast<size_t>(shape.count()))};
   const MutView out{DType::u8, shape, reinterpret_cast<std::byte*>(answer.pixels.data())};
-  Scratch scratch;
-  answer.status = op->run(in, Key(), {&out, 1}, scratch);
+  answer.status = op->run(in, {&out, 1}, call);
   return answer;
 }
 

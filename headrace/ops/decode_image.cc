@@ -132,29 +132,31 @@ struct DecodeImage {
                                                    : 1}};
   }
 
-  Result<Shape> measure(View in, const Key&) const {
+  Result<Shape> measure(View in, CallContext&) const {
     HEADRACE_ASSIGN(const ImageHeader header, decoding().header(in.bytes()));
     return decoding().shape(header);
   }
 
-  Status run(View in, const Key& key, MutView out, Scratch& scratch) const {
-    return run_part(in, key, {0, 0, out.shape[0], out.shape[1]}, out, scratch);
+  Status run(View in, MutView out, CallContext& call) const {
+    return run_part(in, {0, 0, out.shape[0], out.shape[1]}, out, call);
   }
 
-  Status run_part(View in, const Key&, const Box& part, MutView out, Scratch& scratch) const {
+  Status run_part(View in, const Box& part, MutView out, CallContext& call) const {
+    Scratch& scratch = call.scratch();
+    std::string_view& decoder = call.facts().decoder;
     HEADRACE_ASSIGN(const ImageHeader header, read_image_header(in.bytes()));
     const DType type = decoding().dtype();
     if (!gives_samples(header, color, type)) return check_samples(header, color, dtype.wanted);
     const size_t pixel = static_cast<size_t>(decoded_channels(header, color)) * size_of(type);
     const size_t row = static_cast<size_t>(header.width) * pixel;
     if (!exif_orientation || header.orientation == 1)
-      return decode_samples(in.bytes(), header, color, type, part, out.data, row, scratch);
+      return decode_samples(in.bytes(), header, color, type, part, out.data, row, scratch, &decoder);
     const Scratch::Mark mark = scratch.mark();
     const size_t size = row * static_cast<size_t>(header.height);
     const auto pixels = scratch.take(size);
     if (pixels.empty()) return scratch.over_budget(size, "an image to turn");
-    const Status status =
-        decode_samples(in.bytes(), header, color, type, header.whole(), pixels.data(), row, scratch);
+    const Status status = decode_samples(in.bytes(), header, color, type, header.whole(), pixels.data(), row,
+                                         scratch, &decoder);
     if (status.ok())
       apply_orientation(reinterpret_cast<const uint8_t*>(pixels.data()), header.height, header.width,
                         static_cast<int>(pixel), header.orientation, out.as<uint8_t>());

@@ -15,7 +15,9 @@ OpPtr decoder(Value::Object params = {}) { return *make_op("decode_image", Value
 Result<Shape> measure(const OpPtr& op, std::string_view file) {
   const View in = file_view(file);
   Shape shape;
-  HEADRACE_TRY(op->measure({&in, 1}, Key(), {&shape, 1}));
+  Scratch scratch;
+  CallContext call(scratch);
+  HEADRACE_TRY(op->measure({&in, 1}, {&shape, 1}, call));
   return shape;
 }
 
@@ -44,7 +46,8 @@ TEST(DecodeImage, MeasuresBeforeMemoryIsTakenAndDecodesInto) {
   const View in = file_view(testing::kPalettePng);
   const MutView out{DType::u8, *shape, reinterpret_cast<std::byte*>(pixels.data())};
   Scratch scratch;
-  ASSERT_TRUE(op->run({&in, 1}, Key(), {&out, 1}, scratch).ok());
+  CallContext call(scratch);
+  ASSERT_TRUE(op->run({&in, 1}, {&out, 1}, call).ok());
   EXPECT_EQ(pixels, (std::vector<uint8_t>{1, 2, 3, 9, 4, 5, 6, 255}));
 }
 
@@ -64,7 +67,8 @@ TEST(DecodeImage, TurnsImagesUprightOnRequest) {
   const View in = file_view(file);
   const MutView out{DType::u8, {2, 1, 3}, reinterpret_cast<std::byte*>(pixels.data())};
   Scratch scratch;
-  const Status status = op->run({&in, 1}, Key(), {&out, 1}, scratch);
+  CallContext call(scratch);
+  const Status status = op->run({&in, 1}, {&out, 1}, call);
   ASSERT_TRUE(status.ok()) << status.text();
   EXPECT_EQ(pixels, (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
 }

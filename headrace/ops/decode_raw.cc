@@ -34,7 +34,7 @@ struct DecodeRaw {
     return TensorSpec{dtype, Shape(*shape)};  // -1 is kAny
   }
 
-  Result<Shape> measure(View in, const Key&) const {
+  Result<Shape> measure(View in, CallContext&) const {
     const size_t each = size_of(dtype), size = in.size_bytes();
     if (size % each != 0)
       return corrupt("expected a multiple of " + std::to_string(each) + " bytes for " +
@@ -47,8 +47,8 @@ struct DecodeRaw {
     return *whole;
   }
 
-  Status run(View in, const Key& key, MutView out, Scratch&) const {
-    HEADRACE_TRY(measure(in, key).status());  // a known shape is not measured
+  Status run(View in, MutView out, CallContext& call) const {
+    HEADRACE_TRY(measure(in, call).status());  // a known shape is not measured
     const size_t each = size_of(dtype), size = out.size_bytes();
     if (size == 0) return {};
     if (dtype == DType::boolean)

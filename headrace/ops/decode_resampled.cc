@@ -33,8 +33,8 @@ class ReadImage final : public AnyOp {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec>) const override {
     return std::vector<TensorSpec>{header_spec(), geometry_spec()};
   }
-  Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const override {
+  Status measure(std::span<const View>, std::span<Shape>, CallContext&) const override { return {}; }
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const override {
     const auto header = decoding_.header(in[0].bytes());
     if (!header.ok()) return header.status().before(kDecodeImage);
     std::memcpy(out[0].data, &*header, sizeof(ImageHeader));
@@ -58,10 +58,9 @@ class Place final : public AnyOp {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec>) const override {
     return std::vector<TensorSpec>{geometry_spec()};
   }
-  Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
-             Scratch&) const override {
-    HEADRACE_ASSIGN(const Geometry placed, op_->place(read_geometry(in[0]), in.subspan(1), key));
+  Status measure(std::span<const View>, std::span<Shape>, CallContext&) const override { return {}; }
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
+    HEADRACE_ASSIGN(const Geometry placed, op_->place(read_geometry(in[0]), in.subspan(1), call.key()));
     write_geometry(placed, out[0]);
     return {};
   }
@@ -85,14 +84,13 @@ class Follow final : public AnyOp {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const override {
     return op_->infer(in.subspan(1));
   }
-  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext& call) const override {
     HEADRACE_TRY(check_sizes(in, out.size()));
-    return op_->measure(in.subspan(1), key, out);
+    return op_->measure(in.subspan(1), out, call);
   }
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
-             Scratch& scratch) const override {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
     HEADRACE_TRY(check_sizes(in, out.size()));
-    return op_->run(in.subspan(1), key, out, scratch);
+    return op_->run(in.subspan(1), out, call);
   }
 
  private:
@@ -146,7 +144,7 @@ class DecodeResampled final : public AnyOp {
     return out;
   }
 
-  Status measure(std::span<const View> in, const Key&, std::span<Shape> out) const override {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext&) const override {
     const ImageHeader header = read_header(in[1]);
     for (size_t i = 0; i < out.size(); ++i) {
       HEADRACE_ASSIGN(const TensorSpec spec, forms_[i].infer({DType::u8, shape(header, in[2 + i])}));
@@ -155,11 +153,10 @@ class DecodeResampled final : public AnyOp {
     return {};
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out,
-             Scratch& scratch) const override {
-    const Scratch::Mark mark = scratch.mark();
-    Status status = decode(in, out, scratch);
-    scratch.reset(mark);
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
+    const Scratch::Mark mark = call.scratch().mark();
+    Status status = decode(in, out, call);
+    call.scratch().reset(mark);
     return std::move(status).before(kDecodeImage);
   }
 
@@ -177,7 +174,8 @@ class DecodeResampled final : public AnyOp {
     NormalizingSink normalizing;
   };
 
-  Status decode(std::span<const View> in, std::span<const MutView> out, Scratch& scratch) const {
+  Status decode(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
+    Scratch& scratch = call.scratch();
     const ImageHeader header = read_header(in[1]);
     const auto pictures = scratch.take<Resampled>(out.size());
     const auto sinks = scratch.take<RowSink*>(out.size());
@@ -198,7 +196,7 @@ class DecodeResampled final : public AnyOp {
         sinks[i] = new (at) PixelSink(image[1], image[2], out[i].as<uint8_t>());
     }
     Status status = decode_resampled(in[0].bytes(), header, decoding_.color, decoding_.upright, pictures,
-                                     sinks, scratch, store_.get());
+                                     sinks, scratch, store_.get(), &call.facts().decoder);
     kernels::finish_streaming();  // of the sinks that normalise
     return status;
   }

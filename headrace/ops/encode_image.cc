@@ -1,7 +1,5 @@
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstring>
+#include <optional>
 
 #include "headrace/codecs/encode.h"
 #include "headrace/codecs/image.h"
@@ -20,13 +18,10 @@ template <> struct EnumNames<ChromaSubsampling> {
 
 namespace {
 
-// The length of the output is known only after encoding: measure() keeps its result for the run() that
-// follows on the same thread. Matched by the pixels themselves, so that only the time depends on it.
-struct Made {
-  XXH128_hash_t of{};
+// The encoded file: its length is known only after encoding, so measure() leaves it for run().
+struct EncodedFile {
   std::string bytes;
 };
-thread_local Made made;
 
 struct EncodeImage {
   static constexpr std::string_view name = "encode_image";
@@ -55,23 +50,22 @@ struct EncodeImage {
     return TensorSpec{DType::bytes, {kAny}};
   }
 
-  Result<Shape> measure(View in, const Key&) const {
+  Result<Shape> measure(View in, CallContext& call) const {
     HEADRACE_TRY(check_image(in.spec()));
-    HEADRACE_ASSIGN(made.bytes, encode(in));
-    made.of = hash(in);
-    return Shape{static_cast<int64_t>(made.bytes.size())};
+    HEADRACE_ASSIGN(std::string bytes, encode(in));
+    const Shape shape{static_cast<int64_t>(bytes.size())};
+    call.leave(EncodedFile{std::move(bytes)});
+    return shape;
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
-    std::string bytes;
-    if (XXH128_isEqual(made.of, hash(in)) && !made.bytes.empty()) {
-      bytes = std::exchange(made.bytes, {});
-    } else {
-      HEADRACE_ASSIGN(bytes, encode(in));
+  Status run(View in, MutView out, CallContext& call) const {
+    std::optional<EncodedFile> file = call.take<EncodedFile>();
+    if (!file) {
+      HEADRACE_ASSIGN(file.emplace().bytes, encode(in));
     }
-    if (bytes.size() != out.size_bytes())
+    if (file->bytes.size() != out.size_bytes())
       return internal_error("an image was encoded differently the second time");
-    std::memcpy(out.data, bytes.data(), bytes.size());
+    std::memcpy(out.data, file->bytes.data(), file->bytes.size());
     return {};
   }
 
@@ -96,17 +90,6 @@ struct EncodeImage {
   Result<std::string> encode(const View& in) const {
     return format == EncodedFormat::jpeg ? encode_jpeg(in, static_cast<int>(quality), subsampling)
                                          : encode_png(in);
-  }
-
-  XXH128_hash_t hash(const View& in) const {
-    const int64_t about[] = {in.shape[0],
-                             in.shape[1],
-                             in.shape.rank() == 3 ? in.shape[2] : 0,
-                             static_cast<int64_t>(format),
-                             static_cast<int64_t>(in.dtype),
-                             quality,
-                             static_cast<int64_t>(subsampling)};
-    return XXH3_128bits_withSeed(in.data, in.size_bytes(), XXH3_64bits(about, sizeof about));
   }
 };
 

@@ -26,27 +26,45 @@ View view_of_image(const std::vector<uint8_t>& pixels, Shape shape) {
 
 std::vector<uint8_t> encoded(const OpPtr& op, const View& image) {
   Shape size;
-  EXPECT_TRUE(op->measure({&image, 1}, Key(), {&size, 1}).ok());
+  Scratch scratch;
+  CallContext call(scratch);
+  EXPECT_TRUE(op->measure({&image, 1}, {&size, 1}, call).ok());
   std::vector<uint8_t> out(static_cast<size_t>(size.count()));
   const MutView to{DType::bytes, size, reinterpret_cast<std::byte*>(out.data())};
-  Scratch scratch;
-  EXPECT_TRUE(op->run({&image, 1}, Key(), {&to, 1}, scratch).ok());
+  EXPECT_TRUE(op->run({&image, 1}, {&to, 1}, call).ok());
   return out;
 }
 
-// What measure() keeps of one image must not be returned for another.
-TEST(EncodeImage, MeasuringOtherImagesInBetweenChangesNothing) {
+// What measure() leaves for run() belongs to its call: other calls in between, on the same thread, see
+// nothing of it.
+TEST(EncodeImage, CallsInBetweenChangeNothing) {
   const OpPtr op = encoder(Value::Object{});
   const auto first = pixels_of(30 * 40 * 3), second = pixels_of(31 * 40 * 3);
   const View a = view_of_image(first, {30, 40, 3}), b = view_of_image(second, {31, 40, 3});
   const auto expected = encoded(op, a);
   Shape size, other;
-  ASSERT_TRUE(op->measure({&a, 1}, Key(), {&size, 1}).ok());
-  ASSERT_TRUE(op->measure({&b, 1}, Key(), {&other, 1}).ok());
+  Scratch scratch;
+  CallContext call(scratch), between(scratch);
+  ASSERT_TRUE(op->measure({&a, 1}, {&size, 1}, call).ok());
+  ASSERT_TRUE(op->measure({&b, 1}, {&other, 1}, between).ok());
   std::vector<uint8_t> out(static_cast<size_t>(size.count()));
   const MutView to{DType::bytes, size, reinterpret_cast<std::byte*>(out.data())};
+  ASSERT_TRUE(op->run({&a, 1}, {&to, 1}, call).ok());
+  EXPECT_EQ(out, expected);
+}
+
+// Where the size is known, nobody measures.
+TEST(EncodeImage, RunsWithoutAMeasurement) {
+  const OpPtr op = encoder(Value::Object{});
+  const auto pixels = pixels_of(30 * 40 * 3);
+  const View image = view_of_image(pixels, {30, 40, 3});
+  const auto expected = encoded(op, image);
+  std::vector<uint8_t> out(expected.size());
+  const MutView to{
+      DType::bytes, {static_cast<int64_t>(out.size())}, reinterpret_cast<std::byte*>(out.data())};
   Scratch scratch;
-  ASSERT_TRUE(op->run({&a, 1}, Key(), {&to, 1}, scratch).ok());
+  CallContext call(scratch);
+  ASSERT_TRUE(op->run({&image, 1}, {&to, 1}, call).ok());
   EXPECT_EQ(out, expected);
 }
 

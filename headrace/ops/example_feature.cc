@@ -54,7 +54,7 @@ struct ExampleFeature {
     return TensorSpec{dtype, Shape(*shape)};
   }
 
-  Result<Shape> measure(View in, const Key&) const {
+  Result<Shape> measure(View in, CallContext&) const {
     if (dtype != DType::bytes && shape) return Shape(*shape);
     HEADRACE_ASSIGN(const std::optional<Feature> feature, find(in));
     if (!feature) return Shape{0};
@@ -66,7 +66,7 @@ struct ExampleFeature {
     return Shape{static_cast<int64_t>(count)};
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     HEADRACE_ASSIGN(const std::optional<Feature> feature, find(in));
     if (!feature) return fill(out);
     if (dtype == DType::f32) return copy_floats(*feature, out.as<float>()).status();

@@ -64,14 +64,15 @@ TEST(Geometry, EveryOperatorPlacesWhatItRuns) {
     for (uint32_t draw = 0; draw < 50; ++draw) {
       const OpPtr op = *make_op(name, params);
       const Key key(7, draw, {});
+      CallContext call(scratch, key);
       const Geometry placed = *op->place(Geometry::of(kHeight, kWidth), {}, key);
       ASSERT_EQ(placed.resampled, op->placing() == Placing::resamples) << name;
       Shape shape = (*op->infer(std::vector{image.spec()}))[0].shape;
-      ASSERT_TRUE(op->measure({&image, 1}, key, {&shape, 1}).ok()) << name;
+      ASSERT_TRUE(op->measure({&image, 1}, {&shape, 1}, call).ok()) << name;
       EXPECT_EQ(placed.shape(1), shape) << name;
       std::vector<uint8_t> out(static_cast<size_t>(shape.count())), expected(out.size());
       const MutView view{DType::u8, shape, reinterpret_cast<std::byte*>(out.data())};
-      ASSERT_TRUE(op->run({&image, 1}, key, {&view, 1}, scratch).ok()) << name;
+      ASSERT_TRUE(op->run({&image, 1}, {&view, 1}, call).ok()) << name;
       if (placed.resampled) {
         const MutView other{DType::u8, shape, reinterpret_cast<std::byte*>(expected.data())};
         const Sampling sampling{placed.interpolation, placed.antialias};

@@ -15,7 +15,7 @@ struct Length {
     if (in.shape.rank() == 0) return invalid("expected at least one dimension, got " + in.text());
     return TensorSpec{DType::i64, {}};
   }
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     *out.as<int64_t>() = in.shape[0];
     return {};
   }

@@ -68,12 +68,12 @@ struct Normalize {
     return TensorSpec{dtype, layout == Layout::hwc ? in : Shape{in[2], in[0], in[1]}};
   }
 
-  Status run(View image, const Key&, MutView out, Scratch& scratch) const {
+  Status run(View image, MutView out, CallContext& call) const {
     HEADRACE_TRY(infer(image.spec()).status());
     if (image.shape.count() == 0) return {};
     const int64_t channels = image.shape[2];
-    const Scratch::Mark mark = scratch.mark();
-    const std::span<float> numbers = scratch.take<float>(2 * static_cast<size_t>(channels));
+    const Scratch::Mark mark = call.scratch().mark();
+    const std::span<float> numbers = call.scratch().take<float>(2 * static_cast<size_t>(channels));
     if (numbers.empty())
       return {Code::exhausted, "no memory for the numbers of " + std::to_string(channels) + " channels"};
     for (size_t c = 0; c < numbers.size() / 2; ++c) {
@@ -96,8 +96,8 @@ struct Normalize {
     else if (image.dtype == DType::f32)
       kernels::normalize(job, image.as<float>(), stride, out.data);
     else
-      status = normalize_wide(job, image, out, scratch);
-    scratch.reset(mark);
+      status = normalize_wide(job, image, out, call.scratch());
+    call.scratch().reset(mark);
     return status;
   }
 

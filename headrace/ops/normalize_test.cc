@@ -12,11 +12,12 @@ template <class T> std::vector<float> normalized(std::string_view params, DType 
   const OpPtr op = *make_op("normalize", *Value::parse(params));
   const View in{dtype, shape, reinterpret_cast<const std::byte*>(pixels.data())};
   Shape out_shape;
-  EXPECT_TRUE(op->measure({&in, 1}, Key(), {&out_shape, 1}).ok());
+  Scratch scratch;
+  CallContext call(scratch);
+  EXPECT_TRUE(op->measure({&in, 1}, {&out_shape, 1}, call).ok());
   std::vector<float> out(pixels.size());
   const MutView view{DType::f32, out_shape, reinterpret_cast<std::byte*>(out.data())};
-  Scratch scratch;
-  const Status status = op->run({&in, 1}, Key(), {&view, 1}, scratch);
+  const Status status = op->run({&in, 1}, {&view, 1}, call);
   EXPECT_TRUE(status.ok()) << status.text();
   return out;
 }
@@ -71,9 +72,10 @@ TEST(NormalizeOp, NumbersOf16BitsNeedAScale) {
   const std::vector<uint16_t> pixels{1000, 65535};
   std::vector<float> out(2);
   Scratch scratch;
+  CallContext call(scratch);
   const View in{DType::u16, {1, 2, 1}, reinterpret_cast<const std::byte*>(pixels.data())};
   const MutView to{DType::f32, {1, 2, 1}, reinterpret_cast<std::byte*>(out.data())};
-  ASSERT_TRUE(op->run({&in, 1}, Key(), {&to, 1}, scratch).ok());
+  ASSERT_TRUE(op->run({&in, 1}, {&to, 1}, call).ok());
   EXPECT_EQ(out, (std::vector<float>{100, 8166.875f}));
 }
 

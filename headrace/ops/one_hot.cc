@@ -45,7 +45,7 @@ struct OneHot {
     return TensorSpec{dtype, Shape(std::span<const int64_t>(dims.data(), rank + 1))};
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     visit_dtype(dtype, [&]<class T>() {
       const auto value = [](const Number& n) {
         return Element<T>::store(n.as<typename Element<T>::Compute>());

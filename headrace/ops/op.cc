@@ -30,9 +30,9 @@ Result<Box> AnyOp::reads(const Shape&, const Key&) const {
   return internal_error(std::string(name()) + ": has no reads()");
 }
 
-Status AnyOp::run_part(std::span<const View> in, const Key& key, const Box&, std::span<const MutView> out,
-                       Scratch& scratch) const {
-  return run(in, key, out, scratch);
+Status AnyOp::run_part(std::span<const View> in, const Box&, std::span<const MutView> out,
+                       CallContext& call) const {
+  return run(in, out, call);
 }
 
 Result<Geometry> AnyOp::place(const Geometry&, std::span<const View>, const Key&) const {

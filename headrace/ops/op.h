@@ -14,24 +14,24 @@
 //
 //     Status check() const;                                  // optional: ranges of parameters
 //     Result<TensorSpec> infer(const TensorSpec& in) const;  // graph build: dtype, rank, static dims
-//     Status run(View in, const Key& key, MutView out, Scratch& scratch) const;
+//     Status run(View in, MutView out, CallContext& call) const;  // call: ops/call_context.h
 //
 //     // Optional: any number >= 1 of inputs, as many outputs, one shared draw.
 //     static constexpr bool variadic = true;
 //     // Optional: output i depends on input i only, any shape, no randomness.
 //     static constexpr bool elementwise = true;
-//     // Optional: run() uses its key.
+//     // Optional: run() uses call.key().
 //     static constexpr bool random = true;
 //     // Optional: parameters that ask for what the data have, replaced by what this input has.
 //     Result<RandomFlip> settled(View in) const;
 //     // Optional: parameters left out of plans where they are the default, because they came later.
 //     static constexpr std::array omitted{std::string_view("dtype")};
 //     // Optional: the shape of the output for this sample, when infer() cannot know it.
-//     Result<Shape> measure(View in, const Key& key) const;
+//     Result<Shape> measure(View in, CallContext& call) const;
 //     // Optional: run() reads only this part of its inputs; the rest is undefined.
 //     Result<Box> reads(const Shape& image, const Key& key) const;
 //     // Optional, next to run(): make at least this part of the output, each pixel at its place.
-//     Status run_part(View in, const Key&, const Box& part, MutView out, Scratch&) const;
+//     Status run_part(View in, const Box& part, MutView out, CallContext& call) const;
 //     // Optional, for operators that crop, flip or resize one image: the same without pixels (ops/geometry.h).
 //     Result<Geometry> place(const Geometry& image, const Key& key) const;
 //     Placing placing() const;  // next to place(), unless it only ever moves pixels
@@ -50,10 +50,9 @@
 #include <vector>
 
 #include "headrace/core/box.h"
-#include "headrace/core/pool.h"
-#include "headrace/core/random/key.h"
 #include "headrace/core/tensor.h"
 #include "headrace/core/value.h"
+#include "headrace/ops/call_context.h"
 
 namespace headrace {
 
@@ -77,10 +76,9 @@ class AnyOp {
 
   virtual Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const = 0;
   // Shapes of the outputs for these inputs, before memory is taken. On entry `out` holds what infer()
-  // returned.
-  virtual Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const = 0;
-  virtual Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
-                     Scratch& scratch) const = 0;
+  // returned. run() for the same inputs gets the same `call`.
+  virtual Status measure(std::span<const View> in, std::span<Shape> out, CallContext& call) const = 0;
+  virtual Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const = 0;
 
   // Cropping operators read a part of an image, and decoders can make a part: where one follows the other,
   // run_part() is called with a box that covers what reads() returns for every reader. The bytes that are
@@ -88,8 +86,8 @@ class AnyOp {
   virtual bool reads_part() const { return false; }
   virtual Result<Box> reads(const Shape& image, const Key& key) const;  // REQUIRES: reads_part()
   virtual bool makes_part() const { return false; }
-  virtual Status run_part(std::span<const View> in, const Key& key, const Box& part,
-                          std::span<const MutView> out, Scratch& scratch) const;
+  virtual Status run_part(std::span<const View> in, const Box& part, std::span<const MutView> out,
+                          CallContext& call) const;
 
   // Operators that crop, flip or resize one image compute where its pixels come from without any pixels: from
   // their draws and the views of the bound parameters. See graph/passes/planar.h.

@@ -36,7 +36,7 @@ struct ParseExample {
     return out;
   }
 
-  Status measure(std::span<const View> in, const Key&, std::span<Shape> out) const {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext&) const {
     FoundFeatures found(features.specs.size());
     HEADRACE_TRY(find_features(in[0].bytes(), features, found));
     for (size_t i = 0; i < features.specs.size(); ++i) {
@@ -48,7 +48,7 @@ struct ParseExample {
     return {};
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const {
     FoundFeatures found(features.specs.size());
     HEADRACE_TRY(find_features(in[0].bytes(), features, found));
     for (size_t i = 0; i < features.specs.size(); ++i) {

@@ -46,13 +46,13 @@ struct ParseSequenceExample {
     return out;
   }
 
-  Status measure(std::span<const View> in, const Key&, std::span<Shape> out) const {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext&) const {
     return each(
         in[0], out, [](const FeatureSpec& spec, const Feature* f, auto to) { return spec.measure(f, to); },
         [](const FeatureSpec& spec, const FeatureEntry* e, auto to) { return spec.measure_steps(e, to); });
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const {
     return each(
         in[0], out, [](const FeatureSpec& spec, const Feature* f, auto to) { return spec.write(f, to); },
         [](const FeatureSpec& spec, const FeatureEntry* e, auto to) { return spec.write_steps(e, to); });

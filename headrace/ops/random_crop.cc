@@ -25,9 +25,9 @@ struct RandomCrop {
   }
 
   // Word 0 of the key places the window's top, word 1 its left.
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_TRY(check_one_size(in));
-    HEADRACE_ASSIGN(const Box box, reads(in[0].shape, key));
+    HEADRACE_ASSIGN(const Box box, reads(in[0].shape, call.key()));
     for (size_t i = 0; i < in.size(); ++i) copy_window(in[i], box.y, box.x, out[i]);
     return {};
   }

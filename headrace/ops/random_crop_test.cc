@@ -28,7 +28,8 @@ TEST(CenterCrop, CutsTheMiddle) {
   const View in = view_of_crop(image, {4, 5, 2}, DType::u8);
   const MutView out = mutable_view_of(window, {2, 3, 2}, DType::u8);
   Scratch scratch;
-  ASSERT_TRUE(op->run({&in, 1}, Key(), {&out, 1}, scratch).ok());
+  CallContext call(scratch);
+  ASSERT_TRUE(op->run({&in, 1}, {&out, 1}, call).ok());
   EXPECT_EQ(window, (std::vector<uint8_t>{12, 13, 14, 15, 16, 17, 22, 23, 24, 25, 26, 27}));
 }
 
@@ -43,7 +44,8 @@ TEST(CenterCrop, RoundsItsCornerToTheEvenPixelAsTorchvisionDoes) {
     const View in = view_of_crop(row, {1, width}, DType::u8);
     const MutView out = mutable_view_of(pixel, {1, 1}, DType::u8);
     Scratch scratch;
-    ASSERT_TRUE(op->run({&in, 1}, Key(), {&out, 1}, scratch).ok());
+    CallContext call(scratch);
+    ASSERT_TRUE(op->run({&in, 1}, {&out, 1}, call).ok());
     EXPECT_EQ(pixel[0], corners[i]) << "width " << width;
   }
 }
@@ -62,7 +64,8 @@ TEST(RandomCrop, ImageAndMaskAreCutAtTheSamePlaceAndEveryPlaceComesUp) {
     const MutView out[] = {mutable_view_of(image_out, {2, 2}, DType::u8),
                            mutable_view_of(mask_out, {2, 2, 1}, DType::i32)};
     Scratch scratch;
-    ASSERT_TRUE(op->run(in, Key(3, 0, {.index = index}), out, scratch).ok());
+    CallContext call(scratch, Key(3, 0, {.index = index}));
+    ASSERT_TRUE(op->run(in, out, call).ok());
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(image_out[i], mask_out[i]);
     EXPECT_EQ(image_out[3], image_out[0] + 5);
     corners.insert(image_out[0]);
@@ -87,7 +90,8 @@ TEST(RandomCrop, RefusalsNameBothSizes) {
   const MutView out[] = {mutable_view_of(out_a, {8, 8}, DType::u8),
                          mutable_view_of(out_b, {8, 8}, DType::u8)};
   Scratch scratch;
-  EXPECT_EQ(op->run(in, Key(), out, scratch).text(),
+  CallContext call(scratch);
+  EXPECT_EQ(op->run(in, out, call).text(),
             "random_crop: expected inputs of one height and width, got (10, 10) and (9, 10)");
   EXPECT_EQ(make_op("random_crop", Value(Value::Object{{"size", 0}})).status().text(),
             "random_crop: size must be at least 1, got (0)");

@@ -48,9 +48,9 @@ struct RandomFlip {
   }
 
   // Per sample, into memory that the engine provides. One draw decides for all inputs: word 0 of the key.
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch&) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_TRY(check_one_size(in));
-    const bool mirrored = mirrors(key);
+    const bool mirrored = mirrors(call.key());
     for (size_t i = 0; i < in.size(); ++i) {
       const View& image = in[i];
       const size_t size = image.size_bytes();

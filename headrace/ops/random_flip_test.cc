@@ -15,7 +15,8 @@ std::vector<uint8_t> flip(const std::vector<uint8_t>& pixels, const Shape& shape
   const View in{DType::u8, shape, reinterpret_cast<const std::byte*>(pixels.data())};
   const MutView out{DType::u8, shape, reinterpret_cast<std::byte*>(result.data())};
   Scratch scratch;
-  EXPECT_TRUE(op->run({&in, 1}, key, {&out, 1}, scratch).ok());
+  CallContext call(scratch, key);
+  EXPECT_TRUE(op->run({&in, 1}, {&out, 1}, call).ok());
   return result;
 }
 
@@ -51,7 +52,8 @@ TEST(RandomFlip, ImageAndMaskAreMirroredTogether) {
     const MutView out[] = {{DType::u8, {1, 2}, reinterpret_cast<std::byte*>(image_out)},
                            {DType::i32, {1, 2, 1}, reinterpret_cast<std::byte*>(mask_out)}};
     Scratch scratch;
-    ASSERT_TRUE(op->run(in, Key(1, 0, {.index = index}), out, scratch).ok());
+    CallContext call(scratch, Key(1, 0, {.index = index}));
+    ASSERT_TRUE(op->run(in, out, call).ok());
     EXPECT_EQ(image_out[0], mask_out[0]);
   }
 }

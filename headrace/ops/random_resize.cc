@@ -33,16 +33,16 @@ struct RandomResize {
   }
 
   // run() reads the size from the shape of `out`.
-  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext& call) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
-    HEADRACE_ASSIGN(const ImageSize resized, size_of(in[0].shape, key));
+    HEADRACE_ASSIGN(const ImageSize resized, size_of(in[0].shape, call.key()));
     for (size_t i = 0; i < in.size(); ++i) out[i] = with_size(in[i].spec(), resized).shape;
     return {};
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
-    return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, scratch);
+    return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, call.scratch());
   }
 
   Result<Geometry> place(const Geometry& image, const Key& key) const {

@@ -17,7 +17,9 @@ TEST(RandomResize, DrawsEveryLengthFromLeastToGreatest) {
   std::set<int64_t> seen;
   for (uint64_t index = 0; index < 200; ++index) {
     Shape out;
-    ASSERT_TRUE(op->measure({&image, 1}, key(index), {&out, 1}).ok());
+    Scratch scratch;
+    CallContext call(scratch, key(index));
+    ASSERT_TRUE(op->measure({&image, 1}, {&out, 1}, call).ok());
     EXPECT_EQ(out[1], 2 * out[0]);
     EXPECT_EQ(out[2], 3);
     seen.insert(out[0]);
@@ -31,14 +33,15 @@ TEST(RandomResize, EqualsResizeToTheMeasuredSize) {
   for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 31);
   const View image{DType::u8, {10, 20, 3}, reinterpret_cast<const std::byte*>(pixels.data())};
   Shape shape;
-  ASSERT_TRUE(op->measure({&image, 1}, key(5), {&shape, 1}).ok());
-  std::vector<uint8_t> drawn(static_cast<size_t>(shape.count())), fixed(drawn);
   Scratch scratch;
+  CallContext call(scratch, key(5));
+  ASSERT_TRUE(op->measure({&image, 1}, {&shape, 1}, call).ok());
+  std::vector<uint8_t> drawn(static_cast<size_t>(shape.count())), fixed(drawn);
   const MutView drawn_view{DType::u8, shape, reinterpret_cast<std::byte*>(drawn.data())};
   const MutView fixed_view{DType::u8, shape, reinterpret_cast<std::byte*>(fixed.data())};
-  ASSERT_TRUE(op->run({&image, 1}, key(5), {&drawn_view, 1}, scratch).ok());
+  ASSERT_TRUE(op->run({&image, 1}, {&drawn_view, 1}, call).ok());
   const OpPtr resize = *make_op("resize", Value(Value::Object{{"size", Value::List{shape[0], shape[1]}}}));
-  ASSERT_TRUE(resize->run({&image, 1}, Key(), {&fixed_view, 1}, scratch).ok());
+  ASSERT_TRUE(resize->run({&image, 1}, {&fixed_view, 1}, call).ok());
   EXPECT_EQ(drawn, fixed);
 }
 

@@ -40,9 +40,9 @@ struct RandomResizedCrop {
     });
   }
 
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out, Scratch& scratch) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
-    return resize_boxes(in, box_of(in[0].shape, key), samplings(), out, scratch);
+    return resize_boxes(in, box_of(in[0].shape, call.key()), samplings(), out, call.scratch());
   }
 
   Result<Box> reads(const Shape& image, const Key& key) const { return box_of(image, key); }

@@ -93,12 +93,13 @@ TEST(RandomResizedCrop, EqualsResizeOfTheWindowAlone) {
   }
   const Value size(Value::Object{{"size", Value::List{16, 12}}});
   Scratch scratch;
+  CallContext call(scratch, key);
   const View image{DType::u8, {40, 60, 3}, reinterpret_cast<const std::byte*>(pixels.data())};
   const View cut{DType::u8, {box.h, box.w, 3}, reinterpret_cast<const std::byte*>(window.data())};
   const MutView out_view{DType::u8, {16, 12, 3}, reinterpret_cast<std::byte*>(out.data())};
   const MutView expected_view{DType::u8, {16, 12, 3}, reinterpret_cast<std::byte*>(expected.data())};
-  ASSERT_TRUE((*make_op("random_resized_crop", size))->run({&image, 1}, key, {&out_view, 1}, scratch).ok());
-  ASSERT_TRUE((*make_op("resize", size))->run({&cut, 1}, key, {&expected_view, 1}, scratch).ok());
+  ASSERT_TRUE((*make_op("random_resized_crop", size))->run({&image, 1}, {&out_view, 1}, call).ok());
+  ASSERT_TRUE((*make_op("resize", size))->run({&cut, 1}, {&expected_view, 1}, call).ok());
   EXPECT_EQ(out, expected);
 }
 

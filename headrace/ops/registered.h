@@ -114,18 +114,14 @@ template <class Op> class Adapter final : public AnyOp {
     }
   }
 
-  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext& call) const override {
     const auto data = in.first(in.size() - bound_.size());
     return with_args(in, [&](const Op& op) -> Status {
-      if constexpr (requires(View v) {
-                      { op.measure(v, key) } -> std::same_as<Result<Shape>>;
-                    }) {
-        HEADRACE_ASSIGN(out[0], op.measure(data[0], key));
+      if constexpr (kMeasuresOne) {
+        HEADRACE_ASSIGN(out[0], op.measure(data[0], call));
         return {};
-      } else if constexpr (requires {
-                             { op.measure(data, key, out) } -> std::same_as<Status>;
-                           }) {
-        return op.measure(data, key, out);
+      } else if constexpr (kMeasuresAll) {
+        return op.measure(data, out, call);
       } else if constexpr (requires(const TensorSpec& s) {
                              { op.infer(s) } -> std::same_as<Result<TensorSpec>>;
                            }) {
@@ -142,17 +138,13 @@ template <class Op> class Adapter final : public AnyOp {
     });
   }
 
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
-             Scratch& scratch) const override {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
     const auto data = in.first(in.size() - bound_.size());
     return with_args(in, [&](const Op& op) -> Status {
-      if constexpr (requires(View v, MutView o) {
-                      { op.run(v, key, o, scratch) } -> std::same_as<Status>;
-                    }) {
-        return op.run(data[0], key, out[0], scratch);
-      } else {
-        return op.run(data, key, out, scratch);
-      }
+      if constexpr (kRunsOne)
+        return op.run(data[0], out[0], call);
+      else
+        return op.run(data, out, call);
     });
   }
 
@@ -162,10 +154,10 @@ template <class Op> class Adapter final : public AnyOp {
     return AnyOp::reads(image, key);
   }
   bool makes_part() const override { return kMakesPart && bound_.empty(); }
-  Status run_part(std::span<const View> in, const Key& key, const Box& part, std::span<const MutView> out,
-                  Scratch& scratch) const override {
-    if constexpr (kMakesPart) return op_.run_part(in[0], key, part, out[0], scratch).before(prefix<Op>());
-    return run(in, key, out, scratch);
+  Status run_part(std::span<const View> in, const Box& part, std::span<const MutView> out,
+                  CallContext& call) const override {
+    if constexpr (kMakesPart) return op_.run_part(in[0], part, out[0], call).before(prefix<Op>());
+    return run(in, out, call);
   }
 
   Placing placing() const override {
@@ -197,9 +189,37 @@ template <class Op> class Adapter final : public AnyOp {
     { op.reads(image, key) } -> std::same_as<Result<Box>>;
   };
   static constexpr bool kMakesPart =
-      requires(const Op& op, View in, const Key& key, const Box& part, MutView out, Scratch& scratch) {
-        { op.run_part(in, key, part, out, scratch) } -> std::same_as<Status>;
+      requires(const Op& op, View in, const Box& part, MutView out, CallContext& call) {
+        { op.run_part(in, part, out, call) } -> std::same_as<Status>;
       };
+  static constexpr bool kMeasuresOne = requires(const Op& op, View in, CallContext& call) {
+    { op.measure(in, call) } -> std::same_as<Result<Shape>>;
+  };
+  static constexpr bool kMeasuresAll =
+      requires(const Op& op, std::span<const View> in, std::span<Shape> out, CallContext& call) {
+        { op.measure(in, out, call) } -> std::same_as<Status>;
+      };
+  static constexpr bool kRunsOne = requires(const Op& op, View in, MutView out, CallContext& call) {
+    { op.run(in, out, call) } -> std::same_as<Status>;
+  };
+  static constexpr bool kRunsAll =
+      requires(const Op& op, std::span<const View> in, std::span<const MutView> out, CallContext& call) {
+        { op.run(in, out, call) } -> std::same_as<Status>;
+      };
+  // An optional method of another form would be left out without a word.
+  static_assert(kRunsOne || kRunsAll,
+                "run() must be: Status run(View in, MutView out, CallContext& call) const; or, of several "
+                "inputs or outputs: Status run(std::span<const View> in, std::span<const MutView> out, "
+                "CallContext& call) const;");
+  static_assert(
+      kMeasuresOne || kMeasuresAll || !requires { &Op::measure; },
+      "measure() must be: Result<Shape> measure(View in, CallContext& call) const; or, of several "
+      "inputs or outputs: Status measure(std::span<const View> in, std::span<Shape> out, "
+      "CallContext& call) const;");
+  static_assert(
+      kMakesPart || !requires { &Op::run_part; },
+      "run_part() must be: Status run_part(View in, const Box& part, MutView out, CallContext& "
+      "call) const;");
 
   template <class F> Status with_args(std::span<const View> in, F&& f) const {
     if (bound_.empty()) return f(op_).before(prefix<Op>());

@@ -53,7 +53,7 @@ struct Relabel {
                    std::to_string(most) + ", got " + in.text());
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     if (auto wrong = renumber(in, numbers, out.data)) return invalid(*std::move(wrong));
     return {};
   }

@@ -26,13 +26,13 @@ struct Reshape {
     return invalid("expected the number of elements of shape " + Shape(shape).text() + ", got " + in.text());
   }
 
-  Result<Shape> measure(View in, const Key&) const {
+  Result<Shape> measure(View in, CallContext&) const {
     HEADRACE_ASSIGN(const TensorSpec out, infer(in.spec()));
     return out.shape;
   }
 
-  Status run(View in, const Key& key, MutView out, Scratch&) const {
-    HEADRACE_TRY(measure(in, key).status());
+  Status run(View in, MutView out, CallContext& call) const {
+    HEADRACE_TRY(measure(in, call).status());
     if (out.size_bytes() > 0) std::copy_n(in.data, out.size_bytes(), out.data);
     return {};
   }

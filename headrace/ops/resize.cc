@@ -27,9 +27,9 @@ struct Resize {
     return infer_resized(in, samplings(), [&](const Shape& image) { return size_of(image); });
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
-    return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, scratch);
+    return resize_boxes(in, {0, 0, in[0].shape[0], in[0].shape[1]}, samplings(), out, call.scratch());
   }
 
   Result<Geometry> place(const Geometry& image, const Key&) const {

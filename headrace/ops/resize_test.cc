@@ -52,11 +52,12 @@ TEST(ResizeOp, MasksHoldAnyNumbersAndTakeTheNearest) {
   std::vector<uint8_t> image_out(4);
   std::vector<int64_t> mask_out(4);
   Scratch scratch;
+  CallContext call(scratch);
   const View in[] = {{DType::u8, {3, 3}, reinterpret_cast<const std::byte*>(image.data())},
                      {DType::i64, {3, 3}, reinterpret_cast<const std::byte*>(mask.data())}};
   const MutView out[] = {{DType::u8, {2, 2}, reinterpret_cast<std::byte*>(image_out.data())},
                          {DType::i64, {2, 2}, reinterpret_cast<std::byte*>(mask_out.data())}};
-  ASSERT_TRUE(op->run(in, Key(), out, scratch).ok());
+  ASSERT_TRUE(op->run(in, out, call).ok());
   EXPECT_EQ(mask_out, (std::vector<int64_t>{1, int64_t{1} << 40, 7, -9}));
 }
 
@@ -64,16 +65,17 @@ TEST(ResizeOp, RoundsAndClampsNumbersOf16Bits) {
   const std::vector<uint16_t> numbers{0, 10000, 20000, 4000, 8000, 12000};
   std::vector<uint16_t> out(2);
   Scratch scratch;
+  CallContext call(scratch);
   const View in{DType::u16, {3, 2}, reinterpret_cast<const std::byte*>(numbers.data())};
   const MutView to{DType::u16, {1, 2}, reinterpret_cast<std::byte*>(out.data())};
-  ASSERT_TRUE((*make_op("resize", sized({1, 2})))->run({&in, 1}, Key(), {&to, 1}, scratch).ok());
+  ASSERT_TRUE((*make_op("resize", sized({1, 2})))->run({&in, 1}, {&to, 1}, call).ok());
   EXPECT_EQ(out, (std::vector<uint16_t>{10857, 8000}));  // weights 2/7, 3/7, 2/7
   const std::vector<uint16_t> edge{0, 0, 0, 0, 65535, 65535, 65535, 65535};
   std::vector<uint16_t> larger(24);
   const View steep{DType::u16, {1, 8}, reinterpret_cast<const std::byte*>(edge.data())};
   const MutView wide{DType::u16, {1, 24}, reinterpret_cast<std::byte*>(larger.data())};
   const Value cubic{Value::Object{{"size", Value::List{1, 24}}, {"interpolation", "bicubic"}}};
-  ASSERT_TRUE((*make_op("resize", cubic))->run({&steep, 1}, Key(), {&wide, 1}, scratch).ok());
+  ASSERT_TRUE((*make_op("resize", cubic))->run({&steep, 1}, {&wide, 1}, call).ok());
   EXPECT_EQ(larger[9], 0);  // below 0 without clamping
   EXPECT_EQ(larger[14], 65535);
 }
@@ -85,13 +87,14 @@ TEST(ResizeOp, RunsTheKernelOnBytesAndFloats) {
   std::vector<uint8_t> byte_out(2);
   std::vector<float> float_out(2);
   Scratch scratch;
+  CallContext call(scratch);
   const View in_u8{DType::u8, {3, 2}, reinterpret_cast<const std::byte*>(bytes.data())};
   const MutView out_u8{DType::u8, {1, 2}, reinterpret_cast<std::byte*>(byte_out.data())};
-  ASSERT_TRUE(op->run({&in_u8, 1}, Key(), {&out_u8, 1}, scratch).ok());
+  ASSERT_TRUE(op->run({&in_u8, 1}, {&out_u8, 1}, call).ok());
   EXPECT_EQ(byte_out, (std::vector<uint8_t>{109, 80}));  // weights 2/7, 3/7, 2/7, as Pillow rounds
   const View in_f32{DType::f32, {3, 2}, reinterpret_cast<const std::byte*>(floats.data())};
   const MutView out_f32{DType::f32, {1, 2}, reinterpret_cast<std::byte*>(float_out.data())};
-  ASSERT_TRUE(op->run({&in_f32, 1}, Key(), {&out_f32, 1}, scratch).ok());
+  ASSERT_TRUE(op->run({&in_f32, 1}, {&out_f32, 1}, call).ok());
   EXPECT_NEAR(float_out[0], 108.571f, 1e-3f);
   EXPECT_NEAR(float_out[1], 80.0f, 1e-3f);
 }

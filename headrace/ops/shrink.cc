@@ -35,11 +35,11 @@ struct Shrink {
     return infer_resized(in, samplings(), [&](const Shape& image) { return size_of(image); });
   }
 
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out, Scratch& scratch) const {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {
     HEADRACE_TRY(check_resizable(in, samplings()));
     const Shape& image = in[0].shape;
     if (out[0].shape[0] != image[0] || out[0].shape[1] != image[1])
-      return resize_boxes(in, {0, 0, image[0], image[1]}, samplings(), out, scratch);
+      return resize_boxes(in, {0, 0, image[0], image[1]}, samplings(), out, call.scratch());
     for (size_t i = 0; i < in.size(); ++i) std::ranges::copy(in[i].bytes(), out[i].data);
     return {};
   }

@@ -27,8 +27,9 @@ TEST(Shrink, SmallerImagesStayAsTheyAre) {
   const View in[] = {{DType::u8, {2, 2}, reinterpret_cast<const std::byte*>(pixels)}};
   const MutView to[] = {{DType::u8, {2, 2}, reinterpret_cast<std::byte*>(out)}};
   Scratch scratch;
+  CallContext call(scratch);
   const auto op = make_op("shrink", Value::Object{{"max_side", 2}});
-  ASSERT_TRUE((*op)->run(in, Key(), to, scratch).ok());
+  ASSERT_TRUE((*op)->run(in, to, call).ok());
   EXPECT_TRUE(std::equal(pixels, pixels + 4, out));
 }
 

@@ -37,7 +37,9 @@ inline std::string call(const char* op, const char* params, View in, const Tenso
   if (!inferred.ok()) return std::string(inferred.status().text());
   std::vector<Shape> shapes;
   for (const TensorSpec& spec : *inferred) shapes.push_back(spec.shape);
-  if (Status status = (*made)->measure({&in, 1}, Key(), shapes); !status.ok())
+  Scratch scratch;
+  CallContext context(scratch);
+  if (Status status = (*made)->measure({&in, 1}, shapes, context); !status.ok())
     return std::string(status.text());
   std::vector<std::vector<std::byte>> memory;
   std::vector<MutView> out;
@@ -47,9 +49,7 @@ inline std::string call(const char* op, const char* params, View in, const Tenso
     memory.emplace_back(shapes[i].size_bytes((*inferred)[i].dtype) + 1);
     out.push_back({(*inferred)[i].dtype, shapes[i], memory.back().data()});
   }
-  Scratch scratch;
-  if (Status status = (*made)->run({&in, 1}, Key(), out, scratch); !status.ok())
-    return std::string(status.text());
+  if (Status status = (*made)->run({&in, 1}, out, context); !status.ok()) return std::string(status.text());
   std::string text;
   for (const MutView& view : out) text += (text.empty() ? "" : "; ") + text_of(view);
   return text;

@@ -16,20 +16,20 @@ class CheckImage final : public AnyOp {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const override {
     return std::vector<TensorSpec>{in[0]};
   }
-  Status measure(std::span<const View> in, const Key&, std::span<Shape> out) const override {
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext&) const override {
     out[0] = in[0].shape;
     return {};
   }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out,
-             Scratch& scratch) const override {
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
     const auto bytes = in[0].bytes();
     HEADRACE_ASSIGN(const ImageHeader header, read_image_header(bytes));
     const size_t row = static_cast<size_t>(header.width) * 3, size = row * static_cast<size_t>(header.height);
+    Scratch& scratch = call.scratch();
     const Scratch::Mark mark = scratch.mark();
     const auto pixels = scratch.take<uint8_t>(size);
     if (pixels.empty()) return scratch.over_budget(size, "an image to check");
-    const Status status =
-        decode_image(bytes, header, Color::rgb, header.whole(), pixels.data(), row, scratch);
+    const Status status = decode_image(bytes, header, Color::rgb, header.whole(), pixels.data(), row, scratch,
+                                       &call.facts().decoder);
     scratch.reset(mark);
     if (status.ok()) std::memcpy(out[0].data, bytes.data(), bytes.size());
     return status;

@@ -27,13 +27,12 @@ class FindPoints final : public AnyOp {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec>) const override {
     return std::vector<TensorSpec>{{DType::boolean, {}}};
   }
-  Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
-  Status run(std::span<const View> in, const Key&, std::span<const MutView> out,
-             Scratch& scratch) const override {
+  Status measure(std::span<const View>, std::span<Shape>, CallContext&) const override { return {}; }
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
     const std::span<const std::byte> file = in[0].bytes();
     PointStore::Known known = index_->find(file);
-    EntropyPoints points = find_entropy_points(file, step_, scratch);
-    if (scratch.is_stopped()) return stopped();
+    EntropyPoints points = find_entropy_points(file, step_, call.scratch());
+    if (call.scratch().is_stopped()) return stopped();
     const bool has_points = !points.points.empty();
     *out[0].as<bool>() = has_points;
     const bool is_known = known.points.step == step_ && known.points.points == points.points;

@@ -54,7 +54,8 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
   std::vector<Shape> shapes;
   for (int i = 0; i < call.outputs; ++i)
     shapes.push_back(program.specs[static_cast<size_t>(call.first_output + i)].shape);
-  HEADRACE_TRY(call.op->measure(in, key, shapes));
+  CallContext context(scratch, key);
+  HEADRACE_TRY(call.op->measure(in, shapes, context));
   std::vector<MutView> out;
   for (int i = 0; i < call.outputs; ++i) {
     const auto value = static_cast<size_t>(call.first_output + i);
@@ -63,7 +64,7 @@ Status run_step(const Call& call, std::vector<Tensor>& values, const Program& pr
     out.push_back({spec.dtype, spec.shape, buffer->mutable_data()});
     values[value] = {buffer, 0, spec.dtype, spec.shape, nullptr};
   }
-  return call.op->run(in, key, out, scratch);
+  return call.op->run(in, out, context);
 }
 
 // Scratch memory kept for the next call on a thread: fresh memory costs as much as resizing a small image.

@@ -26,7 +26,7 @@ struct Solarize {
     return invalid("expected uint8, got " + in.text());
   }
 
-  Status run(View in, const Key&, MutView out, Scratch&) const {
+  Status run(View in, MutView out, CallContext&) const {
     const uint8_t* const from = in.as<uint8_t>();
     uint8_t* const to = out.as<uint8_t>();
     const float lowest = threshold;

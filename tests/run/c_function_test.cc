@@ -32,15 +32,16 @@ std::vector<T> call(const CFunction& function, std::span<const View> in, const K
   const auto op = c_function_op(function);
   EXPECT_TRUE(op.ok()) << op.status().text();
   std::vector<Shape> shapes(function.outputs.size());
-  EXPECT_TRUE((*op)->measure(in, key, shapes).ok());
+  Scratch scratch;
+  CallContext context(scratch, key);
+  EXPECT_TRUE((*op)->measure(in, shapes, context).ok());
   std::vector<std::vector<std::byte>> memory;
   std::vector<MutView> out;
   for (size_t i = 0; i < shapes.size(); ++i) {
     memory.emplace_back(shapes[i].size_bytes(function.outputs[i].dtype) + 1, std::byte{0xcc});
     out.push_back({function.outputs[i].dtype, shapes[i], memory[i].data()});
   }
-  Scratch scratch;
-  const Status status = (*op)->run(in, key, out, scratch);
+  const Status status = (*op)->run(in, out, context);
   EXPECT_TRUE(status.ok()) << status.text();
   return {out[0].as<T>(), out[0].as<T>() + shapes[0].count()};
 }
@@ -150,10 +151,10 @@ TEST(CFunction, ArraysWithNamedDimensions) {
   float memory[3];
   const MutView out{DType::f32, {3}, reinterpret_cast<std::byte*>(memory)};
   Scratch scratch;
-  EXPECT_EQ(op->run(in, Key(), {&out, 1}, scratch).text(),
-            "product: the C function returned 7, which is not 0");
+  CallContext call(scratch);
+  EXPECT_EQ(op->run(in, {&out, 1}, call).text(), "product: the C function returned 7, which is not 0");
   const View longer[] = {in[0], view_of(rows, DType::f32, {3})};
-  EXPECT_EQ(op->run(longer, Key(), {&out, 1}, scratch).text(),
+  EXPECT_EQ(op->run(longer, {&out, 1}, call).text(),
             "product: input 1: expected float32 (m) where m is 2, got float32 (3)");
 }
 

@@ -134,7 +134,7 @@ template <class T> Status decode_as(Bytes bytes, const ImageHeader& header, int 
 }
 
 Status decode_avif(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                   size_t row_stride, Scratch& scratch) {
+                   size_t row_stride, Scratch& scratch, std::string_view&) {
   return decode_as(bytes, header, decoded_channels(header, color), part, out, row_stride, scratch);
 }
 

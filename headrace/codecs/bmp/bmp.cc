@@ -184,7 +184,7 @@ Status decode_plain(Bytes bytes, const Layout& layout, const Box& part, const Ro
 }
 
 Status decode_bmp(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
+                  size_t row_stride, Scratch& scratch, std::string_view&) {
   HEADRACE_ASSIGN(const Layout layout, bmp::read_layout(bytes));
   if (layout.height != header.height || layout.width != header.width)
     return corrupt("damaged BMP: two different headers");

@@ -191,7 +191,7 @@ template <class Take> Status read_lines(GifFileType* gif, const FrameInfo& frame
 }
 
 Status decode_gif(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
+                  size_t row_stride, Scratch& scratch, std::string_view&) {
   HEADRACE_ASSIGN(const FrameInfo frame, read_frame_info(bytes));
   const int channels = decoded_channels(header, color);
   const Colors colors = colors_of(frame, color, channels);

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "headrace/codecs/codec.h"
-#include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/jpeg/baseline.h"
 #include "headrace/codecs/jpeg/baseline_header.h"
 #include "headrace/codecs/jpeg/jpeg.h"
@@ -39,10 +38,10 @@ bool is_planar(const Resampled& picture) {
 }  // namespace
 
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
-                   uint8_t* out, size_t row_stride, Scratch& scratch) {
+                   uint8_t* out, size_t row_stride, Scratch& scratch, std::string_view& decoder) {
   const Box needed = has_end(bytes) ? part : header.whole();
   if (jpeg::decode_baseline(bytes, header, color, needed, out, row_stride, scratch)) {
-    set_decoded_by(kOwnDecoder);
+    decoder = kOwnDecoder;
     return {};
   }
   return jpeg::decode_with_turbo(bytes, header, color, needed, out, row_stride, scratch);
@@ -50,10 +49,10 @@ Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, 
 
 Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                            std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                           PointStore* store, Scratch& scratch) {
+                           PointStore* store, Scratch& scratch, std::string_view& decoder) {
   if (!std::all_of(pictures.begin(), pictures.end(), is_planar) || !has_end(bytes)) return false;
   const auto resample = [&](const EntropyPoints& known, EntropyPoints* found) {
-    set_decoded_by(known.points.empty() ? kOwnDecoder : kOwnFromPoints);
+    decoder = known.points.empty() ? kOwnDecoder : kOwnFromPoints;
     return jpeg::resample_planes(bytes, header, color, pictures, sinks, known, found, scratch);
   };
   if (!store) return resample({}, nullptr);

@@ -14,12 +14,12 @@ Result<ImageHeader> read_jpeg_header(std::span<const std::byte> bytes);
 // The bytes of libjpeg-turbo's default decode (exact integer DCT, smooth upsampling). Contract: decode_image
 // in image.h.
 Status decode_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
-                   uint8_t* out, size_t row_stride, Scratch& scratch);
+                   uint8_t* out, size_t row_stride, Scratch& scratch, std::string_view& decoder);
 
 // Contract: decode_resampled in resampled.h, for an image as it is stored. False when the caller must use
 // decode_jpeg.
 Result<bool> resample_jpeg(std::span<const std::byte> bytes, const ImageHeader& header, Color color,
                            std::span<const Resampled> pictures, std::span<RowSink* const> sinks,
-                           PointStore* store, Scratch& scratch);
+                           PointStore* store, Scratch& scratch, std::string_view& decoder);
 
 }  // namespace headrace

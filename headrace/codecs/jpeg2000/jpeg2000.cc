@@ -363,7 +363,7 @@ Status decode_samples(Reader& reader, size_t file, const Box& part, const Pixels
 }
 
 Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                       size_t row_stride, Scratch& scratch) {
+                       size_t row_stride, Scratch& scratch, std::string_view&) {
   HEADRACE_ASSIGN(const Container container, read_container(bytes));
   Reader reader(container.code_stream);
   HEADRACE_TRY(reader.read_header());
@@ -388,8 +388,9 @@ Status decode_jpeg2000(Bytes bytes, const ImageHeader& header, Color color, cons
 
 Status decode_stored_jpeg2000(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
                               size_t row_stride, Scratch& scratch) {
+  std::string_view decoder;  // always the library
   return decode_jpeg2000(bytes, header, Color::unchanged, part, reinterpret_cast<uint8_t*>(out), row_stride,
-                         scratch);
+                         scratch, decoder);
 }
 
 const CodecRegistration registered({.name = "JPEG 2000",

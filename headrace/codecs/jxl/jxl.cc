@@ -188,7 +188,7 @@ Status check_header(const JxlBasicInfo& info, const ImageHeader& header) {
 }
 
 Status decode_jxl(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
+                  size_t row_stride, Scratch& scratch, std::string_view&) {
   if (scratch.is_stopped()) return stopped();
   Reader reader(bytes, scratch);
   HEADRACE_TRY(reader.open(JXL_DEC_FULL_IMAGE));

@@ -14,6 +14,6 @@ Result<ImageHeader> read_png_header(std::span<const std::byte> bytes);
 
 // Contract: decode_image in image.h. A wrong checksum in any chunk is an error.
 Status decode_png(std::span<const std::byte> bytes, const ImageHeader& header, Color color, const Box& part,
-                  uint8_t* out, size_t row_stride, Scratch& scratch);
+                  uint8_t* out, size_t row_stride, Scratch& scratch, std::string_view& decoder);
 
 }  // namespace headrace

@@ -8,7 +8,6 @@
 
 #include "headrace/codecs/codec.h"
 #include "headrace/codecs/color.h"
-#include "headrace/codecs/decoded_by.h"
 #include "headrace/codecs/png/direct_rows.h"
 #include "headrace/codecs/png/png.h"
 #include "headrace/core/stop_flag.h"
@@ -180,7 +179,8 @@ bool is_sound(const png::Inflated& inflated) {
 
 // False where it cannot be inflated as a whole.
 Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, std::optional<Color> color,
-                             const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
+                             const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch,
+                             std::string_view& decoder) {
   png::Inflated inflated(scratch);
   HEADRACE_ASSIGN(const bool is_inflated, inflated.read(bytes));
   if (!is_inflated) return false;
@@ -189,7 +189,7 @@ Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, std::option
     HEADRACE_ASSIGN(const bool done,
                     png::decode_rows(ihdr, inflated, header, *color, part, out, row_stride, scratch));
     if (done) {
-      set_decoded_by(kOwnDecoder);
+      decoder = kOwnDecoder;
       return true;
     }
   }
@@ -202,9 +202,10 @@ Result<bool> decode_inflated(Bytes bytes, const ImageHeader& header, std::option
 // refuses some streams that libdeflate accepts: such a refusal is reported as a lack of memory, so that
 // acceptance of a file does not depend on other work in progress.
 Status decode_in_either_way(Bytes bytes, const ImageHeader& header, std::optional<Color> color,
-                            const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch) {
+                            const Box& part, uint8_t* out, size_t row_stride, Scratch& scratch,
+                            std::string_view& decoder) {
   const Scratch::Mark mark = scratch.mark();
-  const auto inflated = decode_inflated(bytes, header, color, part, out, row_stride, scratch);
+  const auto inflated = decode_inflated(bytes, header, color, part, out, row_stride, scratch, decoder);
   scratch.reset(mark);
   const bool lacks_memory = inflated.status().code() == Code::exhausted;
   if (inflated.ok() ? *inflated : !lacks_memory) return inflated.status();
@@ -215,15 +216,16 @@ Status decode_in_either_way(Bytes bytes, const ImageHeader& header, std::optiona
 
 Status decode_stored_png(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
                          size_t row_stride, Scratch& scratch) {
+  std::string_view decoder;  // of stored samples, always the library
   return decode_in_either_way(bytes, header, std::nullopt, part, reinterpret_cast<uint8_t*>(out), row_stride,
-                              scratch);
+                              scratch, decoder);
 }
 
 }  // namespace
 
 Status decode_png(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
-  return decode_in_either_way(bytes, header, color, part, out, row_stride, scratch);
+                  size_t row_stride, Scratch& scratch, std::string_view& decoder) {
+  return decode_in_either_way(bytes, header, color, part, out, row_stride, scratch, decoder);
 }
 
 namespace {

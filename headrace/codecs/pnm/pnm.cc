@@ -138,7 +138,7 @@ Status decode_rows_of_pnm(Bytes bytes, const ImageHeader& header, Color color, c
 }
 
 Status decode_pnm(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                  size_t row_stride, Scratch& scratch) {
+                  size_t row_stride, Scratch& scratch, std::string_view&) {
   const Scratch::Mark mark = scratch.mark();
   const Status status = decode_rows_of_pnm(bytes, header, color, part, out, row_stride, scratch);
   scratch.reset(mark);

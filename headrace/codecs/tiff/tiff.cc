@@ -403,7 +403,7 @@ Status check_is_whole(TIFF* tiff, uint64_t size) {
 }
 
 Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                   size_t row_stride, Scratch& scratch) {
+                   size_t row_stride, Scratch& scratch, std::string_view&) {
   HEADRACE_ASSIGN(const std::unique_ptr<File> file, File::open(bytes));
   HEADRACE_TRY(check_is_whole(file->get(), bytes.size()));
   const Scratch::Mark mark = scratch.mark();
@@ -416,8 +416,9 @@ Status decode_tiff(Bytes bytes, const ImageHeader& header, Color color, const Bo
 
 Status decode_stored_tiff(Bytes bytes, const ImageHeader& header, const Box& part, std::byte* out,
                           size_t row_stride, Scratch& scratch) {
+  std::string_view decoder;  // always the library
   return decode_tiff(bytes, header, Color::unchanged, part, reinterpret_cast<uint8_t*>(out), row_stride,
-                     scratch);
+                     scratch, decoder);
 }
 
 const CodecRegistration registered({.name = "TIFF",

@@ -196,7 +196,7 @@ Status decode_canvas(Bytes bytes, const ImageHeader& header, const Box& part, co
 }
 
 Status decode_webp(Bytes bytes, const ImageHeader& header, Color color, const Box& part, uint8_t* out,
-                   size_t row_stride, Scratch& scratch) {
+                   size_t row_stride, Scratch& scratch, std::string_view&) {
   const int channels = decoded_channels(header, color);
   if (channels >= 3) return decode_canvas(bytes, header, part, {out, row_stride, channels}, scratch);
   const Scratch::Mark mark = scratch.mark();

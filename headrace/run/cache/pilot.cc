@@ -28,22 +28,24 @@ bool holds_interpreter(const Call& call) {
   return !call.op->params().find("python");  // worker processes have a GIL each
 }
 
-// Time of this thread, without waiting for a core.
+// Time of this thread and of processes that work for it, without waiting for a core.
 class Stopwatch {
  public:
+  explicit Stopwatch(Evaluator& evaluator) : clock_(evaluator.part_clock()) {}
   void begin() {
     (void)core_wait_.since_last();
-    cpu_ = thread_cpu_ns(), wall_ = now_ns();
+    cpu_ = clock_.cpu_ns(), wall_ = now_ns();
   }
   struct Lap {
     double cpu_s = 0, wait_s = 0;
   };
   Lap end() {
-    const double wall = seconds(now_ns() - wall_), cpu = seconds(thread_cpu_ns() - cpu_);
+    const double wall = seconds(now_ns() - wall_), cpu = seconds(clock_.cpu_ns() - cpu_);
     return {cpu, std::max(0.0, wall - cpu - seconds(core_wait_.since_last()))};
   }
 
  private:
+  const PartClock& clock_;
   CoreWait core_wait_;
   uint64_t cpu_ = 0, wall_ = 0;
 };
@@ -59,8 +61,8 @@ uint64_t hash_of(std::span<const MutView> views) {
 // The steps of one sample.
 class Steps final : public CallWatcher {
  public:
-  explicit Steps(const Program& program)
-      : laps(program.steps.size()), bytes(laps.size()), hashes(laps.size()) {}
+  Steps(const Program& program, Evaluator& evaluator)
+      : laps(program.steps.size()), bytes(laps.size()), hashes(laps.size()), watch_(evaluator) {}
   void begin() override { watch_.begin(); }
   void end(const Program& program, const Call& call, std::span<const MutView> outputs) override {
     const auto step = static_cast<size_t>(&call - program.steps.data());
@@ -125,9 +127,10 @@ class Reader {
   };
   Result<Read> at(uint64_t position) {
     const uint64_t bytes = counters_->io_bytes.get(), io = counters_->io_ns.get();
-    watch_.begin();
+    Stopwatch watch(*evaluator_);
+    watch.begin();
     HEADRACE_ASSIGN(Sample sample, body_->element(*level_, position, 0, 0, *evaluator_));
-    const Stopwatch::Lap lap = watch_.end();
+    const Stopwatch::Lap lap = watch.end();
     evaluator_->scratch().clear();
     // If elements are only read, all time is the reader's.
     const double whole = lap.cpu_s + lap.wait_s;
@@ -163,7 +166,6 @@ class Reader {
   std::shared_ptr<const Level> level_;
   std::unique_ptr<LevelBody> body_;
   bool only_reads_ = true;
-  Stopwatch watch_;
 };
 
 // Runs programs on samples.
@@ -177,6 +179,7 @@ class Runner {
     evaluator_ = std::make_unique<Evaluator>(pool_.get(), counters_.get(), options.seed, true);
   }
 
+  Evaluator& evaluator() { return *evaluator_; }
   // `epoch` is used for random draws.
   Result<std::vector<Tensor>> run(std::span<const Program> programs, const Schema& schema,
                                   std::span<const Tensor> fields, const Sample& sample, uint64_t epoch,
@@ -226,7 +229,7 @@ LockCost lock_cost(std::vector<Program>& programs, const Schema& schema, const S
                    const PilotOptions& options) {
   constexpr double kSeconds = 0.03;
   Runner runner(programs, options);
-  Steps steps(programs[0]);
+  Steps steps(programs[0], runner.evaluator());
   LockCost out;
   const uint64_t begin = now_ns();
   for (int runs = 0; runs <= static_cast<int>(kLeastSamples) || seconds(now_ns() - begin) < kSeconds;
@@ -271,7 +274,7 @@ Result<Pilot> look_ahead(const NodePtr& below, const Program& program, std::shar
   std::vector<Program> programs{program};
   mark_part_readers(programs);
   Runner runner(programs, options);
-  Steps steps(programs[0]);
+  Steps steps(programs[0], runner.evaluator());
   const bool may_differ = std::ranges::any_of(program.steps, may_wait);
   Pilot out;
   std::optional<Sample> seen;
@@ -334,7 +337,8 @@ class Tried {
       : programs_(way.programs),
         kept_(way.kept),
         memory_(options.pool->budget()),
-        runner_(programs_, options) {
+        runner_(programs_, options),
+        watch_(runner_.evaluator()) {
     mark_part_readers(before());
     mark_part_readers(after());
     waits_ = std::ranges::any_of(

@@ -4,33 +4,18 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <optional>
+#include <utility>
 
-#include "headrace/codecs/decoded_by.h"
 #include "headrace/core/stop_flag.h"
-#include "headrace/ops/ragged_inputs.h"
-#include "headrace/run/measure/cpu_elsewhere.h"
+#include "headrace/ops/call_context.h"
 
 namespace headrace {
-namespace {
 
-thread_local uint64_t cpu_elsewhere_ns = 0;
-
-}  // namespace
-
-void add_cpu_elsewhere(uint64_t ns) { cpu_elsewhere_ns += ns; }
-
-namespace {
-
-uint64_t cpu_here_ns() {
+uint64_t thread_cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
-
-}  // namespace
-
-uint64_t thread_cpu_ns() { return cpu_here_ns() + cpu_elsewhere_ns; }
 
 uint64_t now_ns() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
@@ -57,12 +42,15 @@ std::shared_ptr<const void> hold_for(std::span<const Program> programs) {
 }
 
 MeasuredWait::MeasuredWait(Evaluator& evaluator, bool has_lock)
-    : evaluator_(evaluator), has_lock_(has_lock), began_(now_ns()), cpu_began_(thread_cpu_ns()) {
+    : evaluator_(evaluator),
+      has_lock_(has_lock),
+      began_(now_ns()),
+      cpu_began_(evaluator.part_clock().cpu_ns()) {
   evaluator_.set_called();
   if (has_lock_) evaluator_.begin_with_lock();
 }
 MeasuredWait::~MeasuredWait() {
-  const uint64_t passed = now_ns() - began_, worked = thread_cpu_ns() - cpu_began_;
+  const uint64_t passed = now_ns() - began_, worked = evaluator_.part_clock().cpu_ns() - cpu_began_;
   evaluator_.add_waited(passed - std::min(passed, worked));
   if (has_lock_) evaluator_.end_with_lock(worked);
 }
@@ -78,7 +66,6 @@ Status Evaluator::run(std::span<const Program> programs, std::span<const Operand
                       std::span<const MutView> slots, std::span<Tensor> out) {
   const auto mark = scratch_.mark();
   timed_.next();
-  (void)take_decoded_by();  // discards that of a failed sample
   chain_ = programs;
   next_.assign(fields.begin(), fields.end());
   std::vector<Tensor> none;
@@ -200,7 +187,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   if (scratch_.is_stopped()) return stopped();
   OpTally& tally = counters_->ops[call.ordinal];
   const bool timed = timed_.is_on();
-  const uint64_t begin = timed ? thread_cpu_ns() : 0, elsewhere = cpu_elsewhere_ns;
+  const uint64_t begin = timed ? part_clock_.cpu_ns() : 0, elsewhere = part_clock_.elsewhere_ns();
   if (watcher_) watcher_->begin();
   in_.clear();
   bool any_ragged = false;
@@ -215,16 +202,19 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     }
     in_.push_back(value.view);
   }
-  std::optional<RaggedInputs> ragged;
+  CallContext context(scratch_, key_of(call, who));
+  std::vector<const Tensor*> ragged;
   if (any_ragged) {
-    std::vector<const Tensor*> inputs;
     for (int v : call.inputs) {
       const Tensor* owner = values[static_cast<size_t>(v)].owner;
-      inputs.push_back(owner && owner->is_ragged() ? owner : nullptr);
+      ragged.push_back(owner && owner->is_ragged() ? owner : nullptr);
     }
-    ragged.emplace(std::move(inputs));
+    context.set_ragged_inputs(ragged);
   }
-  const Key key = key_of(call, who);
+  const auto called = [&](Status status) {
+    part_clock_.add_elsewhere(std::exchange(context.facts().cpu_elsewhere_ns, 0));
+    return status;
+  };
   const auto n = static_cast<size_t>(call.outputs);
   const auto spec_of = [&](size_t i) -> const TensorSpec& {
     return program.specs[static_cast<size_t>(call.first_output) + i];
@@ -233,7 +223,7 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
   for (size_t i = 0; i < n; ++i) fixed = fixed && spec_of(i).is_static();
   shapes_.clear();
   for (size_t i = 0; i < n; ++i) shapes_.push_back(spec_of(i).shape);
-  if (!fixed) HEADRACE_TRY(call.op->measure(in_, key, shapes_));
+  if (!fixed) HEADRACE_TRY(called(call.op->measure(in_, shapes_, context)));
   out_.clear();
   uint64_t bytes = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -245,19 +235,19 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     bytes += view.size_bytes();
   }
   if (call.part_readers.empty())
-    HEADRACE_TRY(call.op->run(in_, key, out_, scratch_));
+    HEADRACE_TRY(called(call.op->run(in_, out_, context)));
   else
-    HEADRACE_TRY(call.op->run_part(in_, key, part_for(call, shapes_[0], who), out_, scratch_));
-  if (const std::string_view decoder = take_decoded_by(); !decoder.empty()) tally.decoders.add(decoder);
+    HEADRACE_TRY(called(call.op->run_part(in_, part_for(call, shapes_[0], who), out_, context)));
+  if (const std::string_view decoder = context.facts().decoder; !decoder.empty()) tally.decoders.add(decoder);
   const bool counted = call.op->counted();
   if (counted) tally.calls.add(1), tally.bytes.add(bytes);
   for (const uint32_t ordinal : call.absorbed) counters_->ops[ordinal].calls.add(1);
   if (timed && counted) tally.timed_calls.add(1);
   if (timed) {
-    const uint64_t ns = thread_cpu_ns() - begin;
+    const uint64_t ns = part_clock_.cpu_ns() - begin;
     tally.timed_ns.add(ns), timed_.add(ns);
     if (call.op->phase() == Phase::python && !has_lock_)
-      in_python_ns_ += timed_.stands_for() * (ns - std::min(ns, cpu_elsewhere_ns - elsewhere));
+      in_python_ns_ += timed_.stands_for() * (ns - std::min(ns, part_clock_.elsewhere_ns() - elsewhere));
   }
   if (watcher_) watcher_->end(program, call, out_);
   return {};

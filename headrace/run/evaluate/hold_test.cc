@@ -17,10 +17,8 @@ class NamedOp final : public AnyOp {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const override {
     return std::vector<TensorSpec>(in.begin(), in.end());
   }
-  Status measure(std::span<const View>, const Key&, std::span<Shape>) const override { return {}; }
-  Status run(std::span<const View>, const Key&, std::span<const MutView>, Scratch&) const override {
-    return {};
-  }
+  Status measure(std::span<const View>, std::span<Shape>, CallContext&) const override { return {}; }
+  Status run(std::span<const View>, std::span<const MutView>, CallContext&) const override { return {}; }
   std::shared_ptr<const void> hold() const override {
     return kind_ == Kind::with_lock ? std::make_shared<const int>(0) : nullptr;
   }

@@ -8,7 +8,7 @@ PartClock::Time PartClock::ask(uint64_t ended_ns) {
   const uint64_t wall = ended_ns - began_ns_;
   const bool is_short = wall < kShortNs;
   // An unexpected long part: the CPU time of the thread since the last measurement, without the short parts.
-  const uint64_t now = thread_cpu_ns(), used = now - known_ns_;
+  const uint64_t now = cpu_ns(), used = now - known_ns_;
   // The measurement takes time itself, which does not belong to the part.
   const uint64_t cpu = std::min(wall, asks_ ? used : used - std::min(used, since_ns_));
   known_ns_ = now, since_ns_ = 0;

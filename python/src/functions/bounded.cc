@@ -12,8 +12,8 @@ class Bounded final : public Runner {
   Bounded(std::shared_ptr<Runner> runner, uint32_t calls) : runner_(std::move(runner)), free_(calls) {}
 
   // No hold(): a call that waits for others must not keep the GIL from them.
-  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
-                                       const std::string& label) override {
+  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const std::string& label,
+                                       CallContext& call) override {
     struct Place {
       explicit Place(std::counting_semaphore<>& of) : free(of) { free.acquire(); }
       ~Place() { free.release(); }
@@ -21,7 +21,7 @@ class Bounded final : public Runner {
       Place& operator=(const Place&) = delete;
       std::counting_semaphore<>& free;
     } const place(free_);
-    return runner_->call(in, key, label);
+    return runner_->call(in, label, call);
   }
 
  private:

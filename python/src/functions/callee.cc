@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "headrace/codecs/decoded_by.h"
-#include "headrace/ops/ragged_inputs.h"
 #include "python/src/arrays/few.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/gil.h"
@@ -40,15 +38,14 @@ uint64_t word64(const Key& key, uint32_t draw) {
 
 }  // namespace
 
-void Callee::call(std::span<const View> in, const Key& key, Results& results) {
-  const DrawsFrom draws_from(key);
+void Callee::call(std::span<const View> in, const CallContext& call, Results& results) {
+  const DrawsFrom draws_from(call.key());
   Few<nb::object> leaves(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
-    const Tensor* const rows = ragged_input(i);
+    const Tensor* const rows = call.ragged_input(i);
     leaves.items()[i] = rows ? rows_to_python(*rows) : copy_to_python(in[i]);
   }
-  take(returned(input_.pack(leaves.items()), key), results);
-  (void)take_decoded_by();  // images that the function decodes are not counted for the pipeline
+  take(returned(input_.pack(leaves.items()), call.key()), results);
 }
 
 nb::object Callee::returned(const nb::object& sample, const Key& key) {

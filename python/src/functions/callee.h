@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "headrace/core/random/key.h"
+#include "headrace/ops/call_context.h"
 #include "python/src/arrays/nest.h"
 #include "python/src/arrays/results.h"
 #include "python/src/functions/generators.h"
@@ -33,7 +33,7 @@ class Callee {
 
   size_t num_results() const { return output_.num_leaves(); }
   // Throws what the function raises, or an error if its result cannot be used.
-  void call(std::span<const View> in, const Key& key, Results& results);
+  void call(std::span<const View> in, const CallContext& call, Results& results);
 
  private:
   nb::object returned(const nb::object& sample, const Key& key);

@@ -1,7 +1,7 @@
 #include "python/src/functions/function.h"
 
-#include <atomic>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "python/src/base/errors.h"
@@ -9,15 +9,6 @@
 
 namespace headrace::python {
 namespace {
-
-// The answer of measure(), for the run() that follows on the same thread.
-thread_local struct Measured {
-  ~Measured() {
-    if (answer) answer.release()->abandon();
-  }
-  uint64_t op = 0;  // its unique number: the address of a deleted operator may be reused
-  std::unique_ptr<Answer> answer;
-} measured;
 
 class FunctionOp final : public AnyOp {
  public:
@@ -50,22 +41,21 @@ class FunctionOp final : public AnyOp {
 
   std::shared_ptr<const void> hold() const override { return runner_->hold(); }
 
-  Status measure(std::span<const View> in, const Key& key, std::span<Shape> out) const override {
-    HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, call(in, key));
+  Status measure(std::span<const View> in, std::span<Shape> out, CallContext& call) const override {
+    HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, answer_of(in, call));
     for (size_t i = 0; i < out.size(); ++i) out[i] = answer->views[i].shape;
-    measured.op = number_;
-    measured.answer = std::move(answer);
+    call.leave(std::move(answer));
     return {};
   }
 
-  Status run(std::span<const View> in, const Key& key, std::span<const MutView> out,
-             Scratch&) const override {
-    std::unique_ptr<Answer> answer = std::move(measured.answer);
-    if (std::exchange(measured.op, 0) != number_) {
-      HEADRACE_ASSIGN(answer, call(in, key));
+  Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const override {
+    std::optional<std::unique_ptr<Answer>> left = call.take<std::unique_ptr<Answer>>();
+    if (!left) {
+      HEADRACE_ASSIGN(left, answer_of(in, call));
     }
+    const std::vector<View>& views = (*left)->views;
     for (size_t i = 0; i < out.size(); ++i) {
-      const View& from = answer->views[i];
+      const View& from = views[i];
       if (!(from.shape == out[i].shape)) return mismatch(i, from.spec());
       if (from.size_bytes() > 0) std::memcpy(out[i].data, from.data, from.size_bytes());
     }
@@ -79,8 +69,8 @@ class FunctionOp final : public AnyOp {
   }
 
   // The function's results, checked against what it returned when the graph was built.
-  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key) const {
-    HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, runner_->call(in, key, info_.label));
+  Result<std::unique_ptr<Answer>> answer_of(std::span<const View> in, CallContext& call) const {
+    HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, runner_->call(in, info_.label, call));
     const std::vector<View>& views = answer->views;
     if (views.size() != info_.outputs.size())
       return invalid(info_.label + ": expected " + std::to_string(info_.outputs.size()) + " results, got " +
@@ -90,14 +80,8 @@ class FunctionOp final : public AnyOp {
     return answer;
   }
 
-  static uint64_t next_number() {
-    static std::atomic<uint64_t> last = 0;
-    return ++last;
-  }
-
   FunctionInfo info_;
   std::shared_ptr<Runner> runner_;
-  const uint64_t number_ = next_number();
 };
 
 }  // namespace

@@ -20,8 +20,6 @@
 #include <set>
 #include <thread>
 
-#include "headrace/ops/ragged_inputs.h"
-#include "headrace/run/measure/cpu_elsewhere.h"
 #include "python/src/base/errors.h"
 #include "python/src/base/gil.h"
 #include "python/src/base/text.h"
@@ -155,11 +153,11 @@ void append_rows(const Tensor& batch, std::vector<Part>& out) {
   }
 }
 
-// The inputs of the call on this thread.
-std::vector<Part> parts_of(std::span<const View> in) {
+// The inputs of a call, batches row by row.
+std::vector<Part> parts_of(std::span<const View> in, const CallContext& call) {
   std::vector<Part> out;
   for (size_t i = 0; i < in.size(); ++i) {
-    if (const Tensor* const batch = ragged_input(i))
+    if (const Tensor* const batch = call.ragged_input(i))
       append_rows(*batch, out);
     else
       out.push_back({in[i]});
@@ -263,12 +261,12 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  Status call(std::span<const View> in, const Key& key, std::vector<View>& out, const std::string& label) {
-    const std::vector<Part> parts = parts_of(in);
+  Status call(std::span<const View> in, const std::string& label, CallContext& call, std::vector<View>& out) {
+    const std::vector<Part> parts = parts_of(in, call);
     HEADRACE_TRY(write_leaves(memory_, parts));
-    Message message{Kind::call, parts.size(), key, 0};
+    Message message{Kind::call, parts.size(), call.key(), 0};
     if (!exchange(message)) return interrupt_ ? given_up(label) : gone(label);
-    add_cpu_elsewhere(message.cpu_ns);
+    call.facts().cpu_elsewhere_ns += message.cpu_ns;
     HEADRACE_TRY(memory_.follow());
     if (message.kind == Kind::exception) return raised(message.leaves, label);
     if (message.kind != Kind::answer) return internal_error("an invalid answer from a process of a map");
@@ -345,11 +343,11 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
     start_ = nb::object();
   }
 
-  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
-                                       const std::string& label) override {
+  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const std::string& label,
+                                       CallContext& call) override {
     HEADRACE_ASSIGN(std::unique_ptr<Worker> worker, idle_or_new(label));
     auto answer = std::make_unique<Lent>(shared_from_this(), std::move(worker));
-    HEADRACE_TRY(answer->worker->call(in, key, answer->views, label));
+    HEADRACE_TRY(answer->worker->call(in, label, call, answer->views));
     return std::unique_ptr<Answer>(std::move(answer));
   }
 
@@ -359,7 +357,6 @@ class InProcesses final : public Runner, public std::enable_shared_from_this<InP
     Lent(std::shared_ptr<InProcesses> from, std::unique_ptr<Worker> lent)
         : home(std::move(from)), worker(std::move(lent)) {}
     ~Lent() override { home->give_back(std::move(worker)); }
-    void abandon() override { delete this; }
     std::shared_ptr<InProcesses> home;
     std::unique_ptr<Worker> worker;
   };
@@ -427,10 +424,12 @@ Message answer_of(const Message& message, SharedMemory& memory, Callee& callee, 
         ++at;
       ragged.push_back(is_batch ? &batches.back() : nullptr);
     }
-    const RaggedInputs lent(std::move(ragged));
+    Scratch scratch;
+    CallContext call(scratch, message.key);
+    call.set_ragged_inputs(ragged);
     std::optional<Results> results;
     results.emplace(callee.num_results());
-    callee.call(in, message.key, *results);
+    callee.call(in, call, *results);
     std::vector<Part> answer;
     for (size_t i = 0; i < results->size(); ++i) answer.push_back({results->view(i)});
     check(write_leaves(memory, answer));

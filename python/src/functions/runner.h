@@ -17,16 +17,14 @@ class Answer {
  public:
   virtual ~Answer() = default;
   std::vector<View> views;
-  // The thread that held it ends: delete it if that does not need the GIL, else leak it.
-  virtual void abandon() {}
 };
 
 class Runner {
  public:
   virtual ~Runner() = default;
   // Called without the GIL, or with it while hold() is held.
-  virtual Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
-                                               const std::string& label) = 0;
+  virtual Result<std::unique_ptr<Answer>> call(std::span<const View> in, const std::string& label,
+                                               CallContext& call) = 0;
   virtual std::shared_ptr<const void> hold() const { return nullptr; }
 };
 

@@ -21,12 +21,12 @@ class InThreads final : public Runner {
  public:
   explicit InThreads(std::shared_ptr<Callee> callee) : callee_(std::move(callee)) {}
 
-  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const Key& key,
-                                       const std::string& label) override {
+  Result<std::unique_ptr<Answer>> call(std::span<const View> in, const std::string& label,
+                                       CallContext& call) override {
     const Gil gil;
     auto answer = std::make_unique<Held>(callee_->num_results());
     try {
-      callee_->call(in, key, *answer->results);
+      callee_->call(in, call, *answer->results);
     } catch (nb::python_error& error) {
       return foreign(error, label);
     } catch (const std::exception& error) {  // a result that does not fit into a tensor
