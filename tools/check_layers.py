@@ -54,6 +54,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "python": ("base", "arrays", "functions", "."),
 }
 
+# A thread_local is a hidden argument, or a result that depends on the thread: what a call needs is in CallContext
+# (headrace/ops/call_context.h). Which crews a thread works for is about the thread itself.
+NO_THREAD_LOCALS = ("headrace/ops/", "headrace/graph/", "headrace/run/")
+THREAD_LOCALS_OF = ("headrace/run/measure/reentrancy_guard.cc",)
+
 # Kernels are free functions on pointers, strides and sizes: of core they see the plain values only.
 HIDDEN_FROM_KERNELS = ("tensor.h", "status.h", "sample.h", "buffer.h", "value.h", "pool.h")
 
@@ -184,6 +189,15 @@ def check_file(root: Path, path: Path) -> tuple[list[Finding], list[Finding]]:
         wrong = check_include(name, match[1] == '"', match[2])
         if wrong:
             errors.append(Finding(path, text.count("\n", 0, match.start()) + 1, wrong))
+    if name.startswith(NO_THREAD_LOCALS) and name not in THREAD_LOCALS_OF:
+        code = NO_CODE.sub(lambda skipped: "\n" * skipped[0].count("\n"), text)
+        says = (
+            "thread_local: what a call of an operator needs is in CallContext (headrace/ops/call_context.h)"
+        )
+        errors += [
+            Finding(path, code.count("\n", 0, match.start()) + 1, says)
+            for match in re.finditer(r"\bthread_local\b", code)
+        ]
     return errors, warnings
 
 

@@ -72,6 +72,22 @@ def test_long_files_warn(tmp_path: Path) -> None:
     }
 
 
+def test_operators_and_runs_have_no_thread_local(tmp_path: Path) -> None:
+    code = "// thread_local is refused\nthread_local int hidden = 0;\n"
+    found = {}
+    for name in (
+        "headrace/ops/a.cc",
+        "headrace/run/measure/a.cc",
+        "headrace/run/measure/reentrancy_guard.cc",
+        "headrace/codecs/a.cc",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(code)
+        found[name] = [error.line for error in check_layers.check_file(tmp_path, path)[0]]
+    assert list(found.values()) == [[2], [2], [], []]
+
+
 def test_a_folder_has_at_most_30_files_but_for_tests_and_lists_and_a_readme(tmp_path: Path) -> None:
     for folder in ("headrace/run", "headrace/ops"):
         (tmp_path / folder).mkdir(parents=True)
