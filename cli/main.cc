@@ -13,8 +13,8 @@
 #include "cli/commands.h"
 #include "cli/output/as_typed.h"
 #include "cli/output/say.h"
+#include "headrace/core/said_by.h"
 #include "headrace/core/text/closest.h"
-#include "headrace/core/text/said_by.h"
 #include "headrace/core/value.h"
 
 namespace headrace::cli {
@@ -43,11 +43,13 @@ constexpr const char* kExitCodes =
     "  1 a problem with the data, the run or a file: damaged, missing, not writable\n"
     "  2 the arguments are invalid";
 
-// Print on stderr why the program ends, as text or as JSON.
-int complain(std::string_view text, std::string_view kind, int code, bool json) {
+// Print on stderr why the program ends, as text or as JSON, with what else is known.
+int complain(std::string_view text, std::string_view kind, int code, bool json,
+             const ErrorFacts& facts = {}) {
   if (json) {
     Value out;
     out.set("error", text), out.set("kind", kind), out.set("exit_code", code);
+    out.set("facts", facts.values());
     fmt::print(stderr, "{}\n", out.dump());
   } else {
     say(stderr, "headrace: {}\n", text);
@@ -87,8 +89,8 @@ std::string unknown_option(const CLI::App& command, int argc, char** argv) {
   return "";
 }
 
-std::string typed(std::string_view text, const CLI::App& program) {
-  return as_typed(text, program.got_subcommand("convert"));
+std::string typed(const Status& status, const CLI::App& program) {
+  return as_typed(status, program.got_subcommand("convert"));
 }
 
 void add_exit_codes(CLI::App& command) {
@@ -124,7 +126,8 @@ int run_program(int argc, char** argv) {
         return complain("cannot write the output: " + std::string(std::strerror(errno)), code_name(Code::io),
                         kProblem, json);
       if (code.ok()) return *code;
-      return complain(typed(code.status().text(), program), code_name(code.status().code()), kProblem, json);
+      return complain(typed(code.status(), program), code_name(code.status().code()), kProblem, json,
+                      code.status().facts());
     }
   } catch (const CLI::Success& success) {  // --help, --version
     return program.exit(success);
@@ -137,7 +140,8 @@ int run_program(int argc, char** argv) {
     if (const std::string wrong = chosen.empty() ? "" : unknown_option(*chosen[0], argc, argv);
         !wrong.empty())
       return complain(wrong + " (see `" + help + "`)", "usage", kUsage, json);
-    return complain(typed(error.what(), program) + " (see `" + help + "`)", "usage", kUsage, json);
+    return complain(typed(invalid(std::string(error.what())), program) + " (see `" + help + "`)", "usage",
+                    kUsage, json);
   }
   fmt::print("{}", program.help());
   return kUsage;

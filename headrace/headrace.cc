@@ -56,7 +56,9 @@ template <class F> Result<Program> trace(const NodePtr& node, std::string_view v
   for (size_t i = 0; i < node->schema.size(); ++i) builder.field(static_cast<int>(i));
   const Outputs outputs = f(Fields(&tracing));
   if (!tracing.failure().ok())
-    return Status(tracing.failure()).before(verb.empty() ? "" : std::string(verb) + ": ");
+    return Status(tracing.failure())
+        .before(verb.empty() ? "" : std::string(verb) + ": ")
+        .with({.place = std::string(verb)});
   std::vector<std::string> names;
   std::vector<int> values;
   for (const auto& [name, symbol] : outputs) names.push_back(name), values.push_back(symbol.value());
@@ -300,14 +302,14 @@ Dataset Dataset::scan(const State& initial, const ScanStep& f, Line at) const {
   for (size_t i = 0; i < names.size() + (*node_)->schema.size(); ++i) builder.field(static_cast<int>(i));
   const auto states = static_cast<int>(names.size());
   const Stepped stepped = f(Fields(&tracing, names, 0), Fields(&tracing, (*node_)->schema.names, states));
-  if (!tracing.failure().ok()) return Dataset(Status(tracing.failure()).before("scan: "));
+  if (!tracing.failure().ok()) return Dataset(Status(tracing.failure()).in_op("scan"));
   std::vector<std::string> state_names, element_names;
   std::vector<int> values;
   for (const auto& [name, symbol] : stepped.state)
     state_names.push_back(name), values.push_back(symbol.value());
   if (state_names != names)
-    return Dataset(
-        invalid("scan: the new state must have the same names as the initial one, in the same order"));
+    return Dataset(invalid("the new state must have the same names as the initial one, in the same order")
+                       .in_op("scan"));
   for (const auto& [name, symbol] : stepped.element)
     element_names.push_back(name), values.push_back(symbol.value());
   scan.structure = Schema::of(element_names, std::vector<TensorSpec>(element_names.size())).structure;
@@ -380,7 +382,8 @@ Dataset Dataset::pack(const std::vector<std::pair<std::string, uint64_t>>& lengt
   for (const auto& [name, length] : lengths) {
     const int field = (*node_)->schema.find(name);
     if (field < 0)
-      return Dataset(invalid("pack: no field '" + name + "'; the fields are " + (*node_)->schema.text()));
+      return Dataset(
+          invalid("no field '" + name + "'; the fields are " + (*node_)->schema.text()).in_op("pack"));
     pack.packed.push_back(field), pack.lengths.push_back(length);
     const auto whole = static_cast<int64_t>(o.fill);
     pack.fill.push_back(static_cast<double>(whole) == o.fill ? Value(whole) : Value(o.fill));
@@ -509,9 +512,10 @@ Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
               "load_state_dict() or `headrace run --state`"
             : "plan: expected the output of save_plan(), got JSON without 'headrace'");
   HEADRACE_ASSIGN(const int64_t version, text.get_integer("headrace"));
-  if (version != kPlanVersion) return invalid("plan: expected version 1, got " + std::to_string(version));
+  if (version != kPlanVersion)
+    return invalid({.expected = "version 1", .got = std::to_string(version)}).in_op("plan");
   const Value* plan = text.find("plan");
-  if (!plan) return invalid("plan: 'plan' is missing");
+  if (!plan) return invalid("'plan' is missing").in_op("plan");
   HEADRACE_ASSIGN(NodePtr node, plan_from_value(*plan, *file_store(), bindings));
   const Value* seed = text.find("seed");
   return LoadedPlan{Dataset(std::move(node)),

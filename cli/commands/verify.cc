@@ -95,7 +95,7 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
     if (!status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
-      broken.push_back({index, std::move(file), as_typed(status.text()), status.code()});
+      broken.push_back({index, std::move(file), as_typed(status), status.code(), status.facts()});
     }
     ++done;
     if (worker == 0) progress.show(done);

@@ -124,10 +124,10 @@ void shorten_places(std::vector<Tile>& tiles) {
 Result<size_t> picture_field(const Schema& schema, bool batched) {
   for (size_t i = 0; i < schema.size(); ++i)
     if (is_picture(row_spec(schema.specs[i], batched))) return i;
-  return invalid(
-      "view: expected a field that is a picture, numbers of shape (height, width, channels) or (channels, "
-      "height, width), got " +
-      schema.text());
+  return invalid({.expected = "a field that is a picture, numbers of shape (height, width, channels) or "
+                              "(channels, height, width)",
+                  .got = schema.text()})
+      .in_op("view");
 }
 
 // The plan without its last batch(): only single samples record which sample they replaced. Null if the plan

@@ -54,11 +54,9 @@ class Adviser {
     uint64_t count = 0;
     std::vector<std::string> columns;  // the first of each sample
     for (const Broken& one : look.broken) {
-      constexpr std::string_view kColumn = "in column '", kNull = "', got null; ";
-      const size_t begin = one.reason.find(kColumn), end = one.reason.find(kNull);
-      if (begin == std::string::npos || end == std::string::npos || end < begin) continue;
+      if (one.facts.option != "nulls" || one.facts.got != "null") continue;
       ++count;
-      const std::string name = one.reason.substr(begin + kColumn.size(), end - begin - kColumn.size());
+      const std::string& name = one.facts.field;
       if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
     }
     if (count == 0) return;

@@ -167,7 +167,7 @@ void look_at_samples(const SampleReader& reader, const LabelReader& labels, uint
       const uint64_t index = out.index(position);
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
-      out.broken.push_back({index, std::move(file), as_typed(status.text()), status.code()});
+      out.broken.push_back({index, std::move(file), as_typed(status), status.code(), status.facts()});
     } else {
       if (sample.image)
         describe(sample, mine.pixels, looked), mine.decode.add(sample.decode_cpu_s, position);

@@ -80,10 +80,12 @@ const Source* first_source(const Node& node) {
 Status no_data(const std::string& path, std::string_view text) {
   const auto has = [&](std::string_view word) { return text.find(word) != std::string_view::npos; };
   if (has("\"verb\""))
-    return invalid("expected data, got the saved pipeline " + in_quotes(path) + "; `headrace explain " +
-                   path + "` shows it; run, bench and view accept it");
-  return invalid("expected data, got " + in_quotes(path) +
-                 ", the saved state of an iteration; `headrace run --state` accepts it");
+    return invalid({.expected = "data",
+                    .got = "the saved pipeline " + in_quotes(path),
+                    .fix = "`headrace explain " + path + "` shows it; run, bench and view accept it"});
+  return invalid({.expected = "data",
+                  .got = in_quotes(path) + ", the saved state of an iteration",
+                  .fix = "`headrace run --state` accepts it"});
 }
 
 }  // namespace
@@ -304,7 +306,7 @@ std::vector<std::string> class_names(const Node& plan) {
 Result<std::string> read_text_file(const std::string& path) {
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, file_store()->open(path));
   auto bytes = read_bytes(*file, 0, ~uint64_t{0}, kLargestPlan);
-  if (!bytes.ok()) return bytes.status().before(in_quotes(path) + ": ");
+  if (!bytes.ok()) return bytes.status().in_file(path);
   return std::string(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
 }
 

@@ -26,8 +26,8 @@ Result<Tensor> read_npy(std::span<const std::byte> file) {
   HEADRACE_ASSIGN(const NpyHeader header, read_npy_header(file));
   const TensorSpec spec{header.dtype, header.shape};
   if (spec.size_bytes() != file.size() - header.data)
-    return invalid("expected " + std::to_string(spec.size_bytes()) + " bytes for " + spec.text() + ", got " +
-                   std::to_string(file.size() - header.data));
+    return invalid({.expected = std::to_string(spec.size_bytes()) + " bytes for " + spec.text(),
+                    .got = std::to_string(file.size() - header.data)});
   const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(spec.size_bytes(), 1));
   HEADRACE_TRY(read_npy_data(file, header, out->mutable_data()));
   return Tensor{out, 0, spec.dtype, spec.shape, nullptr};

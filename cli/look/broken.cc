@@ -13,31 +13,30 @@
 namespace headrace::cli {
 namespace {
 
-// The reason without what differs between files: "… 17 extraneous bytes …" becomes "… # extraneous bytes …",
-// "expected int64, got 'x'" becomes "expected int64, got …", and the first bytes of a non-image are dropped.
-std::string reason_class(std::string_view reason) {
+std::string without_digits(std::string_view text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_hex = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); };
-  reason = reason.substr(0, reason.find(" (starts with"));
-  constexpr std::string_view kGot = ", got '";
-  if (const size_t got = reason.find(kGot); got != std::string_view::npos) {
-    const size_t end = reason.find('\'', got + kGot.size());
-    const std::string_view rest = end == std::string_view::npos ? "" : reason.substr(end + 1);
-    return reason_class(reason.substr(0, got)) + ", got …" + reason_class(rest);
-  }
   std::string out;
-  for (size_t i = 0; i < reason.size();) {
-    const bool begins =
-        is_digit(reason[i]) && (out.empty() || !std::isalnum(static_cast<uint8_t>(out.back())));
+  for (size_t i = 0; i < text.size();) {
+    const bool begins = is_digit(text[i]) && (out.empty() || !std::isalnum(static_cast<uint8_t>(out.back())));
     if (!begins) {
-      out += reason[i++];
+      out += text[i++];
       continue;
     }
-    const bool hex = reason.substr(i).starts_with("0x");
-    for (i += hex ? 2 : 1; i < reason.size() && (hex ? is_hex(reason[i]) : is_digit(reason[i]));) ++i;
+    const bool hex = text.substr(i).starts_with("0x");
+    for (i += hex ? 2 : 1; i < text.size() && (hex ? is_hex(text[i]) : is_digit(text[i]));) ++i;
     out += '#';
   }
   return out;
+}
+
+// The reason without what differs between files: "… 17 extraneous bytes …" becomes "… # extraneous bytes …",
+// and what came instead of the expected, such as the value in a column or the first bytes of a file, "…".
+std::string reason_class(const Broken& broken) {
+  const std::string_view reason = broken.reason, got = broken.facts.got;
+  const size_t at = got.empty() || got == "null" ? std::string_view::npos : reason.rfind(got);
+  if (at == std::string_view::npos) return without_digits(reason);
+  return without_digits(reason.substr(0, at)) + "…" + without_digits(reason.substr(at + got.size()));
 }
 
 struct Alike {
@@ -48,7 +47,7 @@ struct Alike {
 // By reason, the most frequent first.
 std::vector<Alike> by_reason(const std::vector<Broken>& broken) {
   std::map<std::string, std::vector<const Broken*>> classes;
-  for (const Broken& b : broken) classes[reason_class(b.reason)].push_back(&b);
+  for (const Broken& b : broken) classes[reason_class(b)].push_back(&b);
   std::vector<Alike> out;
   for (auto& [reason, all] : classes) out.push_back({reason, std::move(all)});
   std::ranges::stable_sort(out, std::ranges::greater{}, [](const Alike& alike) { return alike.all.size(); });
@@ -82,7 +81,7 @@ Value broken_values(const std::vector<Broken>& broken) {
   for (const Broken& b : broken) {
     Value entry;
     entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
-    entry.set("kind", code_name(b.code));
+    entry.set("kind", code_name(b.code)), entry.set("facts", b.facts.values());
     out.push_back(std::move(entry));
   }
   return out;

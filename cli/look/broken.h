@@ -15,6 +15,7 @@ struct Broken {
   uint64_t index;
   std::string file, reason;
   Code code;
+  ErrorFacts facts;
 };
 
 // Reasons without what differs between files, and how many samples have each, the most frequent first.
@@ -24,7 +25,7 @@ std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector
 // in a column: of these, the first `most`, and how many more there are.
 std::vector<std::string> broken_lines(const std::vector<Broken>& broken, const Source& source, size_t most);
 
-Value broken_values(const std::vector<Broken>& broken);  // [{"index", "file", "reason", "kind"}]
+Value broken_values(const std::vector<Broken>& broken);  // [{"index", "file", "reason", "kind", "facts"}]
 Value reason_values(const std::vector<Broken>& broken);  // {reason: count}
 
 }  // namespace headrace::cli

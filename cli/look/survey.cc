@@ -72,7 +72,7 @@ Survey survey(const SampleReader& reader, uint64_t count, size_t workers) {
     if (Status status = look(reader, index, mutex, out); !status.ok()) {
       std::string file = reader.file(index);
       const std::lock_guard lock(mutex);
-      out.broken.push_back({index, std::move(file), as_typed(status.text()), status.code()});
+      out.broken.push_back({index, std::move(file), as_typed(status), status.code(), status.facts()});
     }
     ++done;
     if (worker == 0) progress.show(done);

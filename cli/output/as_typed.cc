@@ -67,18 +67,12 @@ std::optional<std::string> take_value(std::string_view& rest) {
 }
 
 // The hint if a string was given for a list: "; --option columns='["label"]'", else "".
-std::string list_of_one(std::string_view text, bool converts) {
-  constexpr std::string_view kWanted = ": expected a list of str, got \"";
-  const size_t at = text.find(kWanted);
-  if (at == std::string_view::npos) return "";
-  const std::string_view before = text.substr(0, at);
-  const size_t blank = before.find_last_of(" ");
-  const std::string_view name = blank == std::string_view::npos ? before : before.substr(blank + 1);
-  const std::string_view got = text.substr(at + kWanted.size() - 1);
-  const size_t end = got.find('"', 1);
-  const std::string_view flag = flag_of(name, converts);
-  if (flag.empty() || end == std::string_view::npos) return "";
-  return "; " + std::string(flag) + std::string(name) + "='[" + std::string(got.substr(0, end + 1)) + "]'";
+std::string list_of_one(const ErrorFacts& facts, bool converts) {
+  if (facts.expected != "a list of str") return "";
+  const auto got = Value::parse(facts.got);
+  const std::string_view flag = flag_of(facts.option, converts);
+  if (flag.empty() || !got.ok() || !got->text()) return "";
+  return "; " + std::string(flag) + facts.option + "='[" + facts.got + "]'";
 }
 
 // A quoted '…' at the start, which is the user's: a path, a name.
@@ -87,13 +81,7 @@ std::string_view quoted(std::string_view text) {
   return end == std::string_view::npos ? "" : text.substr(0, end + 1);
 }
 
-}  // namespace
-
-std::string as_typed(std::string_view text, bool converts) {
-  // "read: " means that reading the source failed, else writing the target.
-  const std::string_view format_flag =
-      converts && text.starts_with("read: ") ? "--source-format" : "--format";
-  const std::string one = list_of_one(text, converts);
+std::string with_flags(std::string_view text, std::string_view format_flag, bool converts) {
   std::string out;
   while (!text.empty()) {
     const size_t length = static_cast<size_t>(std::ranges::find_if_not(text, is_of_name) - text.begin());
@@ -127,7 +115,17 @@ std::string as_typed(std::string_view text, bool converts) {
     out += text.substr(0, taken);
     text.remove_prefix(taken);
   }
-  return out + one;
+  return out;
+}
+
+}  // namespace
+
+std::string as_typed(std::string_view text, bool converts) { return with_flags(text, "--format", converts); }
+
+std::string as_typed(const Status& status, bool converts) {
+  const ErrorFacts& facts = status.facts();
+  const std::string_view format_flag = converts && facts.op == "read" ? "--source-format" : "--format";
+  return with_flags(status.text(), format_flag, converts) + list_of_one(facts, converts);
 }
 
 }  // namespace headrace::cli

@@ -58,7 +58,7 @@ Status each_value(const Feature& feature, const One& one, const Packed& packed) 
 }
 
 Status odd_floats(size_t size) {
-  return corrupt("expected packed floats of four bytes each, got " + std::to_string(size) + " bytes");
+  return corrupt({.expected = "packed floats of four bytes each", .got = std::to_string(size) + " bytes"});
 }
 
 Status odd_value() { return corrupt("the values of a feature have the wrong wire type for its kind"); }

@@ -62,9 +62,10 @@ std::string names_of_codecs() {
 Status not_readable(Bytes bytes) {
   if (bytes.empty()) return corrupt("not an image (0 bytes)");
   if (const std::string_view name = unread_format(bytes); !name.empty())
-    return {Code::unavailable, "expected an image of a format that this build supports (" +
-                                   names_of_codecs() + "), got " + std::string(name)};
-  return corrupt("not an image (starts with " + beginning(bytes) + ")");
+    return {Code::unavailable,
+            Mismatch{.expected = "an image of a format that this build supports (" + names_of_codecs() + ")",
+                     .got = std::string(name)}};
+  return corrupt("not an image (starts with " + beginning(bytes) + ")").with({.got = beginning(bytes)});
 }
 
 Result<ImageHeader> read_header_of_any_format(Bytes bytes) {
@@ -183,9 +184,11 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
   const std::string size = std::to_string(header.height) + " x " + std::to_string(header.width);
   if (header.height < 1 || header.width < 1) return corrupt("an image without pixels: " + size);
   if (std::max(header.height, header.width) > kMaxImageSide)
-    return corrupt("expected sides of at most " + std::to_string(kMaxImageSide) + " pixels, got " + size);
+    return corrupt({.expected = "sides of at most " + std::to_string(kMaxImageSide) + " pixels",
+                    .got = std::string(size)});
   if (header.height * header.width > kMaxImagePixels)
-    return corrupt("expected at most " + std::to_string(kMaxImagePixels) + " pixels, got " + size);
+    return corrupt(
+        {.expected = "at most " + std::to_string(kMaxImagePixels) + " pixels", .got = std::string(size)});
   return header;
 }
 

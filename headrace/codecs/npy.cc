@@ -110,8 +110,9 @@ Status take_descr(std::string_view descr, NpyHeader& out) {
   const auto kind = std::ranges::find(kKinds, descr.substr(std::min<size_t>(1, descr.size())), &Kind::code);
   const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
   if (!has_order || kind == std::end(kKinds))
-    return {Code::unavailable, "expected an array of numbers, got one of '" +
-                                   std::string(descr.substr(0, 20)) + "'; " + std::string(instead_of(descr))};
+    return {Code::unavailable, Mismatch{.expected = "an array of numbers",
+                                        .got = "one of '" + std::string(descr.substr(0, 20)) + "'",
+                                        .fix = std::string(instead_of(descr))}};
   out.dtype = kind->dtype;
   out.is_big_endian = descr[0] == '>';
   return {};
@@ -127,7 +128,7 @@ Status take_shape(Literal& text, NpyHeader& out) {
     if (!text.number(dim)) return broken();
     dims.push_back(dim);
     if (dims.size() > static_cast<size_t>(kMaxRank))
-      return {Code::unavailable, "expected an array of at most 8 dimensions, got more"};
+      return {Code::unavailable, Mismatch{.expected = "an array of at most 8 dimensions", .got = "more"}};
     if (text.take(',')) continue;
     if (!text.take(')')) return broken();
     break;
@@ -147,9 +148,12 @@ Status take_header(std::string_view all, NpyHeader& out) {
     if (key == "descr") {
       if (!text.quoted(descr)) records = true;  // a list: the rest cannot be read
       if (records)
-        return {Code::unavailable,
-                "expected an array of numbers, got one of records; save each field as an "
-                "array: numpy.savez(path, **{n: x[n] for n in x.dtype.names})"};
+        return {
+            Code::unavailable,
+            Mismatch{
+                .expected = "an array of numbers",
+                .got = "one of records",
+                .fix = "save each field as an array: numpy.savez(path, **{n: x[n] for n in x.dtype.names})"}};
       HEADRACE_TRY(take_descr(descr, out));
       seen |= 1;
     } else if (key == "fortran_order") {
@@ -219,7 +223,7 @@ Result<NpyHeader> read_npy_header(std::span<const std::byte> bytes) {
   const char version = text[6];
   if (version < 1 || version > 3)
     return Status(Code::unavailable,
-                  "expected an .npy file of version 1 to 3, got " + std::to_string(version));
+                  {.expected = "an .npy file of version 1 to 3", .got = std::to_string(version)});
   NpyHeader out;
   out.data = npy_header_bytes(bytes);
   if (out.data == 0 || out.data > bytes.size()) return broken();
@@ -237,9 +241,9 @@ bool is_npy_plain(const NpyHeader& header) {
 Status read_npy_data(std::span<const std::byte> file, const NpyHeader& header, std::byte* out) {
   const size_t size = header.shape.size_bytes(header.dtype), each = size_of(header.dtype);
   if (size != file.size() - header.data)
-    return corrupt("expected " + std::to_string(size) + " bytes for " +
-                   TensorSpec{header.dtype, header.shape}.text() + ", got " +
-                   std::to_string(file.size() - header.data));
+    return corrupt(
+        {.expected = std::to_string(size) + " bytes for " + TensorSpec{header.dtype, header.shape}.text(),
+         .got = std::to_string(file.size() - header.data)});
   if (size == 0) return {};
   const std::byte* in = file.data() + header.data;
   if (header.column_major && header.shape.rank() > 1)

@@ -25,7 +25,8 @@ Result<uint64_t> parse_byte_size(std::string_view text) {
     if (error == std::errc() && unit.name == name && bytes >= 1 && bytes < 0x1p62)
       return static_cast<uint64_t>(bytes);
   }
-  return invalid("expected a size such as \"150MB\" or \"1GiB\", got \"" + std::string(text) + "\"");
+  return invalid(
+      {.expected = "a size such as \"150MB\" or \"1GiB\"", .got = "\"" + std::string(text) + "\""});
 }
 
 std::string byte_size_text(double bytes) {

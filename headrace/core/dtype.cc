@@ -26,7 +26,8 @@ std::string dtype_names() {
 Result<DType> parse_dtype(std::string_view name) {
   for (size_t i = 0; i < kDTypes; ++i)
     if (name == kShort[i] || name == kNumpy[i]) return static_cast<DType>(i);
-  return invalid("dtype: expected one of " + dtype_names() + ", got '" + std::string(name) + "'");
+  return invalid({.expected = "one of " + dtype_names(), .got = "'" + std::string(name) + "'"})
+      .in_option("dtype");
 }
 
 uint16_t f32_to_f16(float value) {

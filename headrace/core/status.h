@@ -4,11 +4,15 @@
 // context to it on the way up. Exceptions exist only at the Python boundary. Const methods may be called from
 // several threads.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
+
+#include "headrace/core/error_facts.h"
 
 namespace headrace {
 
@@ -27,10 +31,21 @@ enum class Code : unsigned char {
 
 std::string_view code_name(Code code);
 
+// What was expected and what came instead: "expected EXPECTED, got GOT; FIX".
+struct Mismatch {
+  std::string expected, got;
+  std::string fix = {};  // what to do about it; may be empty
+};
+
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Code code, std::string text) : rep_(std::make_unique<Rep>(Rep{code, std::move(text), 0, {}})) {}
+  // Templates, so that `{.expected = …, .got = …}` can only be a Mismatch.
+  template <class Text>
+    requires std::is_convertible_v<Text, std::string>
+  Status(Code code, Text&& text)
+      : rep_(std::make_unique<Rep>(Rep{code, std::string(std::forward<Text>(text)), 0, {}})) {}
+  Status(Code code, Mismatch mismatch);
   Status(const Status& other) : rep_(other.rep_ ? std::make_unique<Rep>(*other.rep_) : nullptr) {}
   Status(Status&&) noexcept = default;
   Status& operator=(const Status& other) { return *this = Status(other); }
@@ -40,28 +55,50 @@ class [[nodiscard]] Status {
   Code code() const { return rep_ ? rep_->code : Code::ok; }
   std::string_view text() const { return rep_ ? std::string_view(rep_->text) : std::string_view(); }
 
-  // Of a failed system call: its errno and the path; else 0 and "".
+  // What else is known. Code that decides by an error looks here and never into the text.
+  const ErrorFacts& facts() const;
+  // Of a failed system call: its errno; else 0. The path is `facts().file`.
   int error_number() const { return rep_ ? rep_->error_number : 0; }
-  std::string_view path() const { return rep_ ? std::string_view(rep_->path) : std::string_view(); }
 
   // The same error with context before or after its text. Keeps everything else; does nothing when ok.
-  Status before(std::string_view fact) &&;
-  Status after(std::string_view fact) &&;
+  Status before(std::string_view context) &&;
+  Status after(std::string_view context) &&;
+  // The same error, of which more is known. What is known already stays, as it is nearer to the cause.
+  Status with(const ErrorFacts& facts) &&;
   // The same error, with the system's errno and path.
   Status refused(int error_number, std::string_view path) &&;
+
+  // The same error, with facts that its text shows too:
+  Status in_file(std::string_view path) &&;             // "'PATH': …"
+  Status in_format(std::string_view name) &&;           // "NAME: …"
+  Status in_op(std::string_view name) &&;               // "NAME: …"
+  Status in_option(std::string_view name) &&;           // "NAME: …"
+  Status in_field(std::string_view name) &&;            // "field 'NAME': …"
+  Status at_record(uint64_t record, uint64_t byte) &&;  // "… (record RECORD at byte BYTE)"
+  Status at_place(std::string_view place) &&;           // "… (PLACE)"; nothing if a place is known
 
  private:
   struct Rep {
     Code code;
     std::string text;
     int error_number = 0;
-    std::string path;
+    ErrorFacts facts = {};
   };
   std::unique_ptr<Rep> rep_;
 };
 
-inline Status invalid(std::string text) { return {Code::invalid, std::move(text)}; }
-inline Status corrupt(std::string text) { return {Code::corrupt, std::move(text)}; }
+template <class Text>
+  requires std::is_convertible_v<Text, std::string>
+Status invalid(Text&& text) {
+  return {Code::invalid, std::forward<Text>(text)};
+}
+inline Status invalid(Mismatch mismatch) { return {Code::invalid, std::move(mismatch)}; }
+template <class Text>
+  requires std::is_convertible_v<Text, std::string>
+Status corrupt(Text&& text) {
+  return {Code::corrupt, std::forward<Text>(text)};
+}
+inline Status corrupt(Mismatch mismatch) { return {Code::corrupt, std::move(mismatch)}; }
 inline Status internal_error(std::string text) { return {Code::internal, std::move(text)}; }
 
 // A T, or the reason why there is none.

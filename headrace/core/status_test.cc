@@ -14,9 +14,9 @@ TEST(Status, KeepsWhatTheSystemSaidWhateverIsAdded) {
   EXPECT_EQ(copy.text(), "read: cannot open 'x': sample 3");
   EXPECT_EQ(copy.code(), Code::io);
   EXPECT_EQ(copy.error_number(), EACCES);
-  EXPECT_EQ(copy.path(), "x");
+  EXPECT_EQ(copy.facts().file, "x");
   EXPECT_EQ(invalid("expected more").error_number(), 0);
-  EXPECT_EQ(Status().refused(EACCES, "x").path(), "");
+  EXPECT_EQ(Status().refused(EACCES, "x").facts().file, "");
 }
 
 }  // namespace

@@ -62,7 +62,10 @@ class WithDamage final : public Source {
   }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t block) const override {
     if (block < good_->size()) return good_->open(block);
-    return std::make_unique<Refused>(corrupt(damage_[block - good_->size()].reason));
+    const DamagedSample& sample = damage_[block - good_->size()];
+    ErrorFacts facts{.file = sample.path};
+    if (!sample.is_file) facts.byte = sample.offset, facts.record = sample.record;
+    return std::make_unique<Refused>(corrupt(sample.reason).with(facts));
   }
 
   // A damaged sample has no extent of its own and does not affect the others.
@@ -159,7 +162,9 @@ Result<SourcePtr> finished(const FinishRecords& finish, const std::vector<Source
   if (damage.empty()) return finish(std::move(indexes));
   if (!has_records) {
     const DamagedSample& first = damage[0];
-    return corrupt(in_quotes(first.path) + ": " + first.reason + " (" + place_text(first) + ")");
+    return corrupt(first.reason + " (" + place_text(first) + ")")
+        .with({.byte = first.offset, .record = first.record})
+        .in_file(first.path);
   }
   HEADRACE_ASSIGN(SourcePtr good, finish(std::move(indexes)));
   std::string note = std::to_string(damage.size()) + " of " + std::to_string(good->size() + damage.size()) +

@@ -7,7 +7,7 @@ namespace {
 
 Result<TensorSpec> spec_of_pair(const Value& value) {
   const auto wrong = [&] {
-    return invalid("plan: expected a spec [dtype, [dimension, …]], got " + value.dump());
+    return invalid({.expected = "a spec [dtype, [dimension, …]]", .got = value.dump()}).in_option("plan");
   };
   const auto* pair = value.list();
   if (!pair || pair->size() != 2 || !(*pair)[0].text() || !(*pair)[1].list()) return wrong();
@@ -53,12 +53,13 @@ Result<std::optional<Schema>> described_schema(const Value& description) {
   const Value *names = description.find("names"), *specs = description.find("specs");
   if (!names && !specs) return std::optional<Schema>();
   if (!names || !names->list() || !specs || !specs->list() || names->list()->size() != specs->list()->size())
-    return invalid("plan: expected lists 'names' and 'specs' of the same length for the data of a slot");
+    return invalid("expected lists 'names' and 'specs' of the same length for the data of a slot")
+        .in_op("plan");
   Schema out;
   for (const Value& name : *names->list()) {
     if (!name.text())
-      return invalid("plan: 'names' must be a list of strings, got " + name.dump() + " in it");
-    if (out.find(*name.text()) >= 0) return invalid("plan: 'names' has '" + *name.text() + "' twice");
+      return invalid("'names' must be a list of strings, got " + name.dump() + " in it").in_op("plan");
+    if (out.find(*name.text()) >= 0) return invalid("'names' has '" + *name.text() + "' twice").in_op("plan");
     out.names.push_back(*name.text());
   }
   for (const Value& value : *specs->list()) {
@@ -69,8 +70,9 @@ Result<std::optional<Schema>> described_schema(const Value& description) {
   HEADRACE_ASSIGN(const Value nest, Value::parse(out.structure));
   int64_t leaves = 0;
   if (!counts_leaves(nest, leaves) || leaves != static_cast<int64_t>(out.size()))
-    return invalid("plan: 'structure' must contain each of the " + std::to_string(out.size()) +
-                   " leaves once and in order, got " + out.structure);
+    return invalid("'structure' must contain each of the " + std::to_string(out.size()) +
+                   " leaves once and in order, got " + out.structure)
+        .in_op("plan");
   return std::optional(std::move(out));
 }
 
@@ -81,7 +83,7 @@ Status check_fields(const Schema& wanted, const Schema& given) {
     fits = at >= 0 && wanted.specs[i].admits(given.specs[static_cast<size_t>(at)]);
   }
   if (fits) return {};
-  return invalid("expected " + wanted.text() + " per row, got " + given.text());
+  return invalid({.expected = wanted.text() + " per row", .got = given.text()});
 }
 
 std::string fields_text(const Schema& schema) {

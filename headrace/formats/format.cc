@@ -50,7 +50,7 @@ SplitsOpening splits_in(std::string path,
                         std::function<Result<std::vector<std::string>>(const BufferPtr&)> parse) {
   auto named = [path, parse = std::move(parse)](const BufferPtr& bytes) -> Result<std::vector<std::string>> {
     auto names = parse(bytes);
-    if (!names.ok()) return names.status().before(in_quotes(path) + ": ");
+    if (!names.ok()) return names.status().in_file(path);
     return names;
   };
   return {std::make_unique<ParseFile<std::vector<std::string>>>(std::move(named)),

@@ -16,9 +16,9 @@ constexpr Nulls kRules[] = {Nulls::error, Nulls::zero, Nulls::nan, Nulls::mask};
 Result<Nulls> rule_of(const Value& given) {
   for (const Nulls rule : kRules)
     if (const std::string* text = given.text(); text && *text == null_rule_name(rule)) return rule;
-  return invalid(
-      "nulls: expected \"error\", \"zero\", \"nan\" or \"mask\", or a dict of these by column, got " +
-      given.dump());
+  return invalid({.expected = "\"error\", \"zero\", \"nan\" or \"mask\", or a dict of these by column",
+                  .got = given.dump()})
+      .in_option("nulls");
 }
 
 bool is_below(std::string_view field, std::string_view name) {
@@ -148,8 +148,8 @@ Result<std::vector<Nulls>> NullRules::of_fields(const Schema& schema) const {
     for (size_t i = 0; i < out.size(); ++i)
       if (is_below(schema.names[i], name)) out[i] = nulls, is_there = true;
     if (!is_there)
-      return invalid("nulls: " + no_such_column(name, std::vector<std::string_view>(schema.names.begin(),
-                                                                                    schema.names.end())));
+      return no_such_column("nulls", name,
+                            std::vector<std::string_view>(schema.names.begin(), schema.names.end()));
   }
   for (size_t i = 0; i < out.size(); ++i)
     if (out[i] == Nulls::nan && !is_float(schema.specs[i].dtype)) out[i] = Nulls::error;
@@ -175,8 +175,8 @@ std::string null_is_read(bool may_be_nan) {
 }
 
 std::string null_item_is_read(bool may_be_nan) {
-  return may_be_nan ? "; nulls=\"zero\" reads it as zeros and nulls=\"nan\" as NaN"
-                    : "; nulls=\"zero\" reads it as zeros or as empty";
+  return may_be_nan ? "nulls=\"zero\" reads it as zeros and nulls=\"nan\" as NaN"
+                    : "nulls=\"zero\" reads it as zeros or as empty";
 }
 
 void fill_nan(DType dtype, std::span<std::byte> out) {
@@ -209,9 +209,11 @@ Result<std::vector<NullMask>> masks_of(const Schema& schema, std::span<const Nul
     if (nulls[column.field] != Nulls::mask) continue;
     out.push_back({mask_name(column.name), column.field});
     if (schema.find(out.back().name) >= 0)
-      return invalid("nulls: expected no column " + in_quotes(out.back().name) +
-                     ", the name of the mask of column " + in_quotes(column.name) +
-                     ", got one; choose others with columns=, or another rule for that column");
+      return invalid({.expected = "no column " + in_quotes(out.back().name) +
+                                  ", the name of the mask of column " + in_quotes(column.name),
+                      .got = "one",
+                      .fix = "choose others with columns=, or another rule for that column"})
+          .in_option("nulls");
   }
   return out;
 }

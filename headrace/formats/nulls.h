@@ -38,7 +38,7 @@ inline bool refuses_items(Nulls nulls) { return nulls == Nulls::error || nulls =
 // What a fingerprint records of them; empty if all are `error`.
 std::string text_of(const std::vector<Nulls>& nulls, const Schema& schema);
 
-// The end of a message after "got null": how to read it; `may_be_nan`: the type is a float.
+// What to do about "got null": how to read it; `may_be_nan`: the type is a float.
 std::string null_is_read(bool may_be_nan);
 // The same for null items of a list.
 std::string null_item_is_read(bool may_be_nan);

@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 Status wrong_type(std::string_view option, std::string_view wanted, const Value& got) {
-  return invalid(std::string(option) + ": expected " + std::string(wanted) + ", got " + got.dump());
+  return invalid({.expected = std::string(wanted), .got = got.dump()}).in_option(option);
 }
 
 }  // namespace
@@ -27,6 +27,15 @@ std::string no_option(std::string_view wrong, std::span<const std::string_view> 
   if (wrong == "encoding" && std::ranges::find(known, "dtypes") != known.end())
     out += "; text must be UTF-8; dtypes={\"name\": \"bytes\"} reads a column as raw bytes";
   return out;
+}
+
+Status no_such_column(std::string_view option, std::string_view wrong,
+                      std::span<const std::string_view> names) {
+  constexpr size_t kLongest = 100;  // bytes of a name in a message
+  return invalid({.expected = "names of columns (" + first_names(names) + ")",
+                  .got = "'" + std::string(wrong.substr(0, kLongest)) + "'" +
+                         (wrong.size() > kLongest ? "" : did_you_mean(wrong, names))})
+      .in_option(option);
 }
 
 std::string no_option(std::string_view wrong, const std::vector<OptionInfo>& known) {

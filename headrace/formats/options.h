@@ -19,6 +19,10 @@ struct OptionInfo {
 
 // "has no option 'nuls', did you mean 'nulls'? (it has columns, nulls)".
 std::string no_option(std::string_view wrong, std::span<const std::string_view> known);
+// Of an option that names columns: "columns: expected names of columns (id, name), got 'idd', did you mean
+// 'id'?"
+Status no_such_column(std::string_view option, std::string_view wrong,
+                      std::span<const std::string_view> names);
 std::string no_option(std::string_view wrong, const std::vector<OptionInfo>& known);
 
 // An object whose keys are known to be among the OptionInfos.

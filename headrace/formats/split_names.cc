@@ -209,7 +209,7 @@ std::optional<size_t> meant_split(std::span<const KnownSplit> all, std::string_v
 Status check_named_once(const Value::List& wanted, std::span<const std::string> chosen) {
   for (size_t i = 0; i < chosen.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      if (chosen[i] == chosen[j]) return invalid("split: " + wanted[i].dump() + " is given twice");
+      if (chosen[i] == chosen[j]) return invalid(wanted[i].dump() + " is given twice").in_option("split");
   return {};
 }
 

@@ -20,7 +20,8 @@ std::string known_writers() {
 }
 
 Status check_options(const WriterInfo& info, const Value& options) {
-  if (!options.object()) return invalid("options: expected an object, got " + options.dump());
+  if (!options.object())
+    return invalid({.expected = "an object", .got = options.dump()}).in_option("options");
   for (const auto& [key, value] : *options.object()) {
     const auto named = [&key = key](const OptionInfo& option) { return option.name == key; };
     if (std::ranges::any_of(info.options, named)) continue;
@@ -33,8 +34,9 @@ Status check_options(const WriterInfo& info, const Value& options) {
 
 Status check_member_name(std::string_view name) {
   const auto refuse = [&](std::string_view what) {
-    return invalid("expected a name that stays inside what is written, got " + in_quotes(name) + ", which " +
-                   std::string(what) + "; change the names with map()");
+    return invalid({.expected = "a name that stays inside what is written",
+                    .got = in_quotes(name) + ", which " + std::string(what),
+                    .fix = "change the names with map()"});
   };
   const auto is_letter = [](char c) { return lower_case(c) >= 'a' && lower_case(c) <= 'z'; };
   if (name.starts_with('/') || name.starts_with('\\')) return refuse("is absolute");

@@ -8,10 +8,11 @@ Status check_in_order(const Node& node) {
   const bool keeps = node.as<Read>() || node.as<Map>() || node.as<OnError>() || node.as<Cache>() ||
                      node.as<Take>() || node.as<Skip>() || node.as<Shard>() || node.as<Concatenate>();
   if (!keeps)
-    return invalid("shuffle: blocks= needs samples in the order of the data, but " +
+    return invalid("blocks= needs samples in the order of the data, but " +
                    std::string(kind_name(node.kind)) + " before it " +
                    (node.as<Batch>() || node.as<Window>() || node.as<Zip>() ? "joins" : "moves") +
-                   " them; shuffle before that, or without blocks=");
+                   " them; shuffle before that, or without blocks=")
+        .in_op("shuffle");
   for (const NodePtr& input : node.inputs) HEADRACE_TRY(check_in_order(*input));
   return {};
 }

@@ -383,20 +383,21 @@ Result<std::vector<NodePtr>> align_labels(std::vector<NodePtr> datasets, const s
     ClassNames joined;
     for (size_t k = 0; k < all.size(); ++k) {
       if (!all[k][i].classes)
-        return invalid("align_labels: field " + field +
-                       " has a list of classes in some datasets, but not in " + "dataset " +
-                       std::to_string(k));
+        return invalid("field " + field + " has a list of classes in some datasets, but not in " +
+                       "dataset " + std::to_string(k))
+            .in_op("align_labels");
       joined = joined_classes(joined, *all[k][i].classes);
     }
     for (size_t k = 0; k < all.size(); ++k) {
       if (common_classes(*all[k][i].classes, joined) == joined) continue;
       auto numbers = numbers_in(*all[k][i].classes, joined);
-      if (!numbers.ok()) return numbers.status().before("align_labels: field " + field + ": ");
+      if (!numbers.ok()) return numbers.status().before("field " + field + ": ").in_op("align_labels");
       changes[k].emplace_back(i, Value::Object{{"numbers", Value::List(numbers->begin(), numbers->end())},
                                                {"classes", Value::List(joined.begin(), joined.end())}});
     }
   }
-  if (!any) return invalid("align_labels: expected a field with a list of classes, got none");
+  if (!any)
+    return invalid({.expected = "a field with a list of classes", .got = "none"}).in_op("align_labels");
   for (size_t k = 0; k < datasets.size(); ++k) {
     if (changes[k].empty()) continue;
     const Schema& schema = datasets[k]->schema;

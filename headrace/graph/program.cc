@@ -76,10 +76,8 @@ Result<std::vector<int>> ProgramBuilder::add(std::string_view op, const Value& p
                                              std::span<const int> inputs,
                                              std::span<const std::pair<std::string, int>> bound) {
   auto values = add_checked(op, params, inputs, bound);
-  if (values.ok() || made_at_.empty()) return values;
-  const std::string at = " (" + made_at_ + ")";
-  if (values.status().text().ends_with(at)) return values;  // added by add_op()
-  return values.status().after(at);
+  if (values.ok()) return values;
+  return values.status().at_place(made_at_);
 }
 
 Result<std::vector<int>> ProgramBuilder::add_checked(std::string_view op, const Value& params,
@@ -99,8 +97,9 @@ Result<std::vector<int>> ProgramBuilder::add_checked(std::string_view op, const 
   }
   HEADRACE_ASSIGN(OpPtr made, make_op(op, params, names));
   if (!info->variadic && inputs.size() != info->inputs.size())
-    return invalid(info->name + ": expected " + std::to_string(info->inputs.size()) + " inputs, got " +
-                   std::to_string(inputs.size()));
+    return invalid({.expected = std::to_string(info->inputs.size()) + " inputs",
+                    .got = std::to_string(inputs.size())})
+        .in_op(info->name);
   if (info->variadic && inputs.empty()) return invalid(info->name + ": expected at least one input");
   return add_op(std::move(made), values);
 }
@@ -113,10 +112,7 @@ Result<std::vector<int>> ProgramBuilder::add_op(OpPtr op, std::span<const int> i
     specs.push_back(spec(v));
   }
   auto inferred = op->infer(specs);
-  if (!inferred.ok()) {
-    const std::string at = made_at_.empty() ? "" : " (" + made_at_ + ")";
-    return inferred.status().after(hint_for(*op, specs)).after(at);
-  }
+  if (!inferred.ok()) return inferred.status().after(hint_for(*op, specs)).at_place(made_at_);
   std::vector<TensorSpec> outputs = *std::move(inferred);
   Call step{std::move(op),
             {inputs.begin(), inputs.end()},

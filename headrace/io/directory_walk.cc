@@ -134,7 +134,7 @@ class Walk {
   // Reads the directory at path_, then everything below it.
   Status enter(Way way) {
     if (above_.size() >= kMaxDepth)
-      return unread("", Status(Code::exhausted, in_quotes(path_) + ": more than 128 nested folders"));
+      return unread("", Status(Code::exhausted, "more than 128 nested folders").in_file(path_));
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(open(here()), ::closedir);
     struct stat s;
     if (!directory || ::fstat(::dirfd(directory.get()), &s) != 0)
@@ -222,7 +222,10 @@ class Walk {
     const int number = errno;
     const std::string path = path_ + "/" + std::string(name);
     if (number != ENOENT && number != ELOOP) return system_error("cannot access", path);
-    return Status(Code::io, in_quotes(path) + ": " + std::string(kLeadsNowhere)).refused(number, path);
+    return Status(Code::io, std::string(kLeadsNowhere))
+        .in_file(path)
+        .with({.got = std::string(kLeadsNowhere)})
+        .refused(number, path);
   }
 
   static Entry look(DIR& directory, const dirent& entry) {

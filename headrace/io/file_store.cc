@@ -40,6 +40,7 @@ Result<struct stat> stat_of(const std::string& path) {
   // There is a name, so it is not absent: what it leads to may be a file system that is not mounted.
   if (number == ENOENT && ::lstat(path.c_str(), &s) == 0 && S_ISLNK(s.st_mode))
     return Status(Code::io, "cannot access " + in_quotes(path) + ": " + std::string(kLeadsNowhere))
+        .with({.got = std::string(kLeadsNowhere)})
         .refused(ENOENT, path);
   errno = number;
   return system_error("cannot access", path).after(where_we_are(path));

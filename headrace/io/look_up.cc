@@ -21,13 +21,15 @@ bool is_of_the_system(const Status& failure) {
 Status cannot_examine(const Status& why, std::string_view path) {
   constexpr std::string_view kWayOut =
       "; what cannot be examined is not taken for absent: skip_unreadable=True leaves it out and says so";
-  if (why.text().ends_with(kWayOut)) return why;
+  if (why.facts().option == kSkipUnreadable) return why;
   return Status(Code::io, std::string(why.text()).append(kWayOut))
-      .refused(why.error_number(), why.path().empty() ? path : why.path());
+      .with(why.facts())
+      .with({.option = std::string(kSkipUnreadable)})
+      .refused(why.error_number(), path);
 }
 
 std::string reason_of(const Status& failure) {
-  if (failure.text().ends_with(kLeadsNowhere)) return std::string(kLeadsNowhere);
+  if (failure.facts().got == kLeadsNowhere) return std::string(kLeadsNowhere);
   const int number = failure.error_number();
   return number == 0 ? std::string(failure.text()) : std::generic_category().message(number);
 }

@@ -35,6 +35,9 @@ Status cannot_examine(const Status& why, std::string_view path);
 
 // Why, without the path: "Permission denied".
 std::string reason_of(const Status& failure);
+// The option of read() that leaves out what cannot be examined, and says so.
+inline constexpr std::string_view kSkipUnreadable = "skip_unreadable";
+
 inline constexpr std::string_view kLeadsNowhere = "a link that leads nowhere";
 
 // Whether a folder of this name never holds data: what file systems, network storage and desktops put beside

@@ -49,8 +49,8 @@ Result<BufferPtr> read_bytes(OpenFile& file, uint64_t offset, uint64_t length, u
     return too_short(to_end ? 0 : length, offset, size);
   const uint64_t count = to_end ? size - offset : length;
   if (count > limit)
-    return Status(Code::exhausted, "expected at most " + std::to_string(limit) + " bytes in one piece, got " +
-                                       std::to_string(count));
+    return Status(Code::exhausted, {.expected = "at most " + std::to_string(limit) + " bytes in one piece",
+                                    .got = std::to_string(count)});
   MutableBufferPtr buffer = HeapBuffer::make(count);
   HEADRACE_TRY(read_exactly(file, offset, {buffer->mutable_data(), count}));
   return BufferPtr(std::move(buffer));

@@ -35,7 +35,7 @@ Status system_error(std::string what, const std::string& path, const std::error_
 }
 
 Status check_path(const std::string& path) {
-  if (path.empty()) return invalid("expected a path, got an empty one");
+  if (path.empty()) return invalid({.expected = "a path", .got = "an empty one"});
   if (path.find('\0') != std::string::npos) return invalid("a path must not contain NUL bytes");
   return {};
 }

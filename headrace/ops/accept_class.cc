@@ -13,12 +13,12 @@ namespace headrace {
 namespace {
 
 Status check_shares(std::string_view name, std::span<const double> shares) {
-  if (shares.empty()) return invalid(std::string(name) + ": expected a share for each class, got none");
+  if (shares.empty()) return invalid({.expected = "a share for each class", .got = "none"}).in_op(name);
   for (const double share : shares)
     if (!std::isfinite(share) || share < 0)
       return invalid(std::string(name) + ": shares must be at least 0, got " + std::to_string(share));
   if (std::ranges::all_of(shares, [](double share) { return share == 0; }))
-    return invalid(std::string(name) + ": expected a share above 0, got none");
+    return invalid({.expected = "a share above 0", .got = "none"}).in_op(name);
   return {};
 }
 
@@ -31,7 +31,7 @@ Status check_label(const TensorSpec& label) {
   if (!is_text(label.dtype) && !is_float(label.dtype) && label.dtype != DType::boolean &&
       label.shape.rank() == 0)
     return {};
-  return invalid("expected a class (one integer), got " + label.text());
+  return invalid({.expected = "a class (one integer)", .got = label.text()});
 }
 
 Result<size_t> class_of(const View& label, size_t num_classes) {
@@ -40,8 +40,8 @@ Result<size_t> class_of(const View& label, size_t num_classes) {
       const T value = *label.as<T>();
       if (std::cmp_greater_equal(value, 0) && std::cmp_less(value, num_classes))
         return static_cast<size_t>(value);
-      return invalid("expected a class from 0 to " + std::to_string(num_classes - 1) + ", got " +
-                     std::to_string(value));
+      return invalid(
+          {.expected = "a class from 0 to " + std::to_string(num_classes - 1), .got = std::to_string(value)});
     }
     return internal_error("expected a class that infer accepted");
   });
@@ -119,7 +119,7 @@ struct AcceptCountedClass {
     HEADRACE_TRY(check_label(in[0]));
     const TensorSpec wanted{DType::i64, {static_cast<int64_t>(target.size())}};
     if (!wanted.admits(in[1]))
-      return invalid("expected a count for each class, " + wanted.text() + ", got " + in[1].text());
+      return invalid({.expected = "a count for each class, " + wanted.text(), .got = in[1].text()});
     return std::vector<TensorSpec>{{DType::boolean, {}}};
   }
   Status run(std::span<const View> in, std::span<const MutView> out, CallContext& call) const {

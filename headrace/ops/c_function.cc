@@ -250,7 +250,7 @@ class OfArrays final : public CFunctionOp {
 
 Status check_layout(const FieldLayout& layout) {
   if (layout.shape.size() > static_cast<size_t>(kMaxRank))
-    return invalid("expected at most 8 dimensions, got " + layout.text());
+    return invalid({.expected = "at most 8 dimensions", .got = layout.text()});
   for (const Dim& dim : layout.shape)
     if (dim.size < kAny) return invalid("sizes must be at least 0, got " + layout.text());
   return {};
@@ -277,17 +277,17 @@ Result<Names> names_in(const CFunction& function) {
   }
   const size_t most = std::max({names.size(), function.inputs.size(), function.outputs.size()});
   if (function.inputs.empty() || function.outputs.empty() || most > kMostFields)
-    return invalid("expected 1 to " + std::to_string(kMostFields) + " inputs and as many outputs, got " +
-                   std::to_string(function.inputs.size()) + " and " +
-                   std::to_string(function.outputs.size()) + ", with " + std::to_string(names.size()) +
-                   " names of dimensions");
+    return invalid({.expected = "1 to " + std::to_string(kMostFields) + " inputs and as many outputs",
+                    .got = std::to_string(function.inputs.size()) + " and " +
+                           std::to_string(function.outputs.size()) + ", with " +
+                           std::to_string(names.size()) + " names of dimensions"});
   return names;
 }
 
 Status check_elements(const CFunction& function) {
   if (function.outputs.size() != 1) return invalid("expected one result");
   for (const FieldLayout& input : function.inputs)
-    if (!input.shape.empty()) return invalid("expected scalars, got " + input.text());
+    if (!input.shape.empty()) return invalid({.expected = "scalars", .got = input.text()});
   if (function.random) return invalid("a function of scalars cannot take a key");
   return check_native(signature_of(function));
 }
@@ -358,14 +358,15 @@ std::string shown(const Value& value) {
 
 Status check_c_function(const AnyOp& op, const Value& params) {
   const CFunction* const function = c_function_of(op);
-  if (!function) return invalid("expected a C function, got the operator " + std::string(op.name()));
+  if (!function)
+    return invalid({.expected = "a C function", .got = "the operator " + std::string(op.name())});
   const Value own = op.params();
   for (const std::string_view what : {"calls", "inputs", "outputs", "random"}) {
     const Value *wanted = params.find(what), *given = own.find(what);
     if (!wanted) return invalid("expected '" + std::string(what) + "' of a C function");
     if (!(*wanted == *given))
-      return invalid("expected a C function with " + std::string(what) + " " + shown(*wanted) + ", got " +
-                     function->name + " with " + shown(*given));
+      return invalid({.expected = "a C function with " + std::string(what) + " " + shown(*wanted),
+                      .got = function->name + " with " + shown(*given)});
   }
   return {};
 }

@@ -22,7 +22,7 @@ struct Cast {
   }
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
-    if (is_text(in.dtype)) return invalid("expected numbers, got " + in.text());
+    if (is_text(in.dtype)) return invalid({.expected = "numbers", .got = in.text()});
     return TensorSpec{dtype, in.shape};
   }
 

@@ -42,7 +42,7 @@ struct NotEqual : std::not_equal_to<> {
 };
 
 Status check_comparable(const TensorSpec& in) {
-  return is_text(in.dtype) ? invalid("expected numbers or bool, got " + in.text()) : Status();
+  return is_text(in.dtype) ? invalid({.expected = "numbers or bool", .got = in.text()}) : Status();
 }
 
 // Compares in a type that holds every element and the number exactly, where there is one.
@@ -111,7 +111,7 @@ template <class Comparison> struct CompareTwo {
 };
 
 Status check_bool(const TensorSpec& in) {
-  return in.dtype == DType::boolean ? Status() : invalid("expected bool, got " + in.text());
+  return in.dtype == DType::boolean ? Status() : invalid({.expected = "bool", .got = in.text()});
 }
 
 struct And : std::logical_and<> {

@@ -62,11 +62,11 @@ struct CropBoxes {
  private:
   static Status check_inputs(const TensorSpec& image, const TensorSpec& boxes) {
     if ((image.dtype != DType::u8 && image.dtype != DType::u16) || image.shape.rank() != 3)
-      return invalid("expected a uint8 or uint16 image (H, W, C), got " + image.text());
+      return invalid({.expected = "a uint8 or uint16 image (H, W, C)", .got = image.text()});
     HEADRACE_TRY(check_resizable(image));
     const bool number = boxes.dtype == DType::i64 || boxes.dtype == DType::i32 || boxes.dtype == DType::f32;
     if (number && boxes.shape.rank() == 2 && (boxes.shape[1] == 4 || boxes.shape[1] == kAny)) return {};
-    return invalid("expected int64, int32 or float32 boxes (n, 4), got " + boxes.text());
+    return invalid({.expected = "int64, int32 or float32 boxes (n, 4)", .got = boxes.text()});
   }
 
   // The part of the box inside the image, in whole pixels.
@@ -81,9 +81,10 @@ struct CropBoxes {
     }
     if (numbers && pixels[0] < pixels[2] && pixels[1] < pixels[3])
       return Box{pixels[1], pixels[0], pixels[3] - pixels[1], pixels[2] - pixels[0]};
-    return corrupt("expected boxes with at least one pixel inside the image " +
-                   Shape(image.dims().first(2)).text() + ", got box " + std::to_string(row) +
-                   " (x_min, y_min, x_max, y_max) = " + Codec<Corners>::out(corners).dump());
+    return corrupt(
+        {.expected = "boxes with at least one pixel inside the image " + Shape(image.dims().first(2)).text(),
+         .got = "box " + std::to_string(row) +
+                " (x_min, y_min, x_max, y_max) = " + Codec<Corners>::out(corners).dump()});
   }
 };
 

@@ -120,7 +120,7 @@ struct DecodeImage {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     const bool is_file = in.shape.rank() == 1 && (in.dtype == DType::bytes || in.dtype == DType::u8);
-    if (!is_file) return invalid("expected the bytes of an image file, got " + in.text());
+    if (!is_file) return invalid({.expected = "the bytes of an image file", .got = in.text()});
     if (dtype.unchanged)
       return invalid(
           "dtype=\"unchanged\" is known where an image is: in a pipeline expected dtype=\"uint8\", "
@@ -186,8 +186,8 @@ Result<ImageHeader> ImageDecoding::header(std::span<const std::byte> bytes) cons
   HEADRACE_TRY(check_color(header, color));
   HEADRACE_TRY(check_samples(header, color, wanted));
   if (header.height * header.width <= max_pixels) return header;
-  return Status(Code::corrupt, "expected at most " + std::to_string(max_pixels) + " pixels, got " +
-                                   std::to_string(header.height) + " x " + std::to_string(header.width));
+  return Status(Code::corrupt, {.expected = "at most " + std::to_string(max_pixels) + " pixels",
+                                .got = std::to_string(header.height) + " x " + std::to_string(header.width)});
 }
 
 Shape ImageDecoding::shape(const ImageHeader& header) const {

@@ -29,7 +29,7 @@ struct DecodeRaw {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (in.shape.rank() != 1 || (in.dtype != DType::bytes && in.dtype != DType::u8))
-      return invalid("expected bytes, got " + in.text());
+      return invalid({.expected = "bytes", .got = in.text()});
     if (!shape) return TensorSpec{dtype, {kAny}};
     return TensorSpec{dtype, Shape(*shape)};  // -1 is kAny
   }
@@ -37,13 +37,14 @@ struct DecodeRaw {
   Result<Shape> measure(View in, CallContext&) const {
     const size_t each = size_of(dtype), size = in.size_bytes();
     if (size % each != 0)
-      return corrupt("expected a multiple of " + std::to_string(each) + " bytes for " +
-                     std::string(dtype_name(dtype)) + ", got " + std::to_string(size));
+      return corrupt({.expected = "a multiple of " + std::to_string(each) + " bytes for " +
+                                  std::string(dtype_name(dtype)),
+                      .got = std::to_string(size)});
     const auto count = static_cast<int64_t>(size / each);
     if (!shape) return Shape{count};
     auto whole = whole_shape(*shape, count);
     if (!whole)
-      return corrupt("expected values for shape " + Shape(*shape).text() + ", got " + std::to_string(count));
+      return corrupt({.expected = "values for shape " + Shape(*shape).text(), .got = std::to_string(count)});
     return *whole;
   }
 

@@ -13,8 +13,6 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kDecodeImage = "decode_image: ";
-
 static_assert(std::is_trivially_copyable_v<ImageHeader>);
 ImageHeader read_header(const View& view) {
   ImageHeader out;
@@ -36,7 +34,7 @@ class ReadImage final : public AnyOp {
   Status measure(std::span<const View>, std::span<Shape>, CallContext&) const override { return {}; }
   Status run(std::span<const View> in, std::span<const MutView> out, CallContext&) const override {
     const auto header = decoding_.header(in[0].bytes());
-    if (!header.ok()) return header.status().before(kDecodeImage);
+    if (!header.ok()) return header.status().in_op("decode_image");
     std::memcpy(out[0].data, &*header, sizeof(ImageHeader));
     const Shape shape = decoding_.shape(*header);
     write_geometry(Geometry::of(shape[0], shape[1]), out[1]);
@@ -98,8 +96,9 @@ class Follow final : public AnyOp {
     const Geometry image = read_geometry(in[0]);
     for (const View& mask : in.subspan(1, masks))
       if (mask.shape[0] != image.height() || mask.shape[1] != image.width())
-        return invalid(std::string(name()) + ": expected inputs of one height and width, got " +
-                       Shape({image.height(), image.width()}).text() + " and " + mask.shape.text());
+        return invalid({.expected = "inputs of one height and width",
+                        .got = Shape({image.height(), image.width()}).text() + " and " + mask.shape.text()})
+            .in_op(name());
     return {};
   }
 
@@ -157,7 +156,7 @@ class DecodeResampled final : public AnyOp {
     const Scratch::Mark mark = call.scratch().mark();
     Status status = decode(in, out, call);
     call.scratch().reset(mark);
-    return std::move(status).before(kDecodeImage);
+    return std::move(status).in_op("decode_image");
   }
 
   const std::vector<Form>& forms() const { return forms_; }

@@ -78,12 +78,13 @@ struct EncodeImage {
     const bool fits = channels == kAny || (format == EncodedFormat::jpeg ? channels == 1 || channels == 3
                                                                          : channels >= 1 && channels <= 4);
     if (!is_image || !fits)
-      return invalid(std::string("expected uint8 ") + (is_png ? "or uint16 " : "") + "(height, width, " +
-                     (is_png ? "1 to 4" : "1 or 3") + "), got " + in.text() +
-                     (in.dtype == DType::u16 && !is_png ? "; format=\"png\" keeps 16 bits" : ""));
+      return invalid(
+          {.expected = is_png ? "uint8 or uint16 (height, width, 1 to 4)" : "uint8 (height, width, 1 or 3)",
+           .got = in.text(),
+           .fix = in.dtype == DType::u16 && !is_png ? "format=\"png\" keeps 16 bits" : ""});
     for (int i = 0; i < 2; ++i)
       if (in.shape[i] != kAny && (in.shape[i] < 1 || in.shape[i] > kMaxImageSide))
-        return invalid("expected sides of 1 to " + std::to_string(kMaxImageSide) + ", got " + in.text());
+        return invalid({.expected = "sides of 1 to " + std::to_string(kMaxImageSide), .got = in.text()});
     return {};
   }
 

@@ -49,7 +49,7 @@ struct ExampleFeature {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (in.shape.rank() != 1 || (in.dtype != DType::bytes && in.dtype != DType::u8))
-      return invalid("expected the bytes of a tf.train.Example, got " + in.text());
+      return invalid({.expected = "the bytes of a tf.train.Example", .got = in.text()});
     if (dtype == DType::bytes || !shape) return TensorSpec{dtype, {kAny}};
     return TensorSpec{dtype, Shape(*shape)};
   }
@@ -88,14 +88,15 @@ struct ExampleFeature {
                                : dtype == DType::f32 ? FeatureKind::floats
                                                      : FeatureKind::ints;
     if (feature->kind != wanted)
-      return corrupt("expected '" + key + "' of " + std::string(feature_kind_name(wanted)) + ", got " +
-                     std::string(feature_kind_name(feature->kind)));
+      return corrupt({.expected = "'" + key + "' of " + std::string(feature_kind_name(wanted)),
+                      .got = std::string(feature_kind_name(feature->kind))});
     if (!shape) return feature;
     HEADRACE_ASSIGN(const uint64_t count, count_values(*feature));
     const Shape fixed(*shape);
     if (count != static_cast<uint64_t>(fixed.count()))
-      return corrupt("expected " + std::to_string(fixed.count()) + " values of '" + key + "' for shape " +
-                     fixed.text() + ", got " + std::to_string(count));
+      return corrupt(
+          {.expected = std::to_string(fixed.count()) + " values of '" + key + "' for shape " + fixed.text(),
+           .got = std::to_string(count)});
     return feature;
   }
 

@@ -41,8 +41,8 @@ void flatten(const Value& value, Value::List& out) {
 }
 
 Status wrong_kind(const FeatureSpec& spec, FeatureKind got) {
-  return corrupt("expected " + in_quotes(spec.name) + " of " + std::string(feature_kind_name(spec.kind())) +
-                 ", got " + std::string(feature_kind_name(got)));
+  return corrupt({.expected = in_quotes(spec.name) + " of " + std::string(feature_kind_name(spec.kind())),
+                  .got = std::string(feature_kind_name(got))});
 }
 
 int64_t as_dim(uint64_t count) { return static_cast<int64_t>(count); }
@@ -64,7 +64,7 @@ Status append(const Feature& feature, DType dtype, std::byte*& at, int64_t*& len
 }  // namespace
 
 Result<FeatureSpec> FeatureSpec::from(std::string name, const Value& value) {
-  if (!value.object()) return invalid("expected an object, got " + value.dump());
+  if (!value.object()) return invalid({.expected = "an object", .got = value.dump()});
   FeatureSpec out;
   out.name = std::move(name);
   for (const auto& [key, member] : *value.object()) {
@@ -171,9 +171,10 @@ Result<uint64_t> FeatureSpec::count(const Feature& feature) const {
                     : length == FeatureLength::var_len ? true
                                                        : count % each == 0;
   if (fits) return count;
-  return corrupt("expected " + std::string(length == FeatureLength::fixed_len ? "" : "a multiple of ") +
-                 std::to_string(each) + " values of " + in_quotes(name) + " for shape " + shape.text() +
-                 ", got " + std::to_string(count));
+  return corrupt({.expected = std::string(length == FeatureLength::fixed_len ? "" : "a multiple of ") +
+                              std::to_string(each) + " values of " + in_quotes(name) + " for shape " +
+                              shape.text(),
+                  .got = std::to_string(count)});
 }
 
 Status FeatureSpec::measure(const Feature* feature, std::span<Shape> out) const {
@@ -260,9 +261,9 @@ Status FeatureSpec::measure_steps(const FeatureEntry* entry, std::span<Shape> ou
     if (step.kind != kind()) return wrong_kind(*this, step.kind);
     HEADRACE_ASSIGN(const uint64_t count, count_values(step));
     if (length == FeatureLength::fixed_len_sequence && count != static_cast<uint64_t>(shape.count()))
-      return corrupt("expected " + std::to_string(shape.count()) + " values of " + in_quotes(name) +
-                     " in each step for shape " + shape.text() + ", got " + std::to_string(count) +
-                     " in step " + std::to_string(steps - 1));
+      return corrupt({.expected = std::to_string(shape.count()) + " values of " + in_quotes(name) +
+                                  " in each step for shape " + shape.text(),
+                      .got = std::to_string(count) + " in step " + std::to_string(steps - 1)});
     values += count;
     if (dtype != DType::bytes) return {};
     HEADRACE_ASSIGN(const uint64_t size, count_bytes(step));

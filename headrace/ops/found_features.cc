@@ -43,7 +43,7 @@ Value structure_of(const FeatureSpecs& specs, int& outputs, size_t (FeatureSpec:
 
 Status check_message(const TensorSpec& in) {
   if (in.shape.rank() == 1 && (in.dtype == DType::bytes || in.dtype == DType::u8)) return {};
-  return invalid("expected the bytes of " + std::string(kExample) + ", got " + in.text());
+  return invalid({.expected = "the bytes of " + std::string(kExample), .got = in.text()});
 }
 
 }  // namespace headrace

@@ -12,7 +12,7 @@ struct Length {
   static constexpr std::array inputs{std::string_view("data")};
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
-    if (in.shape.rank() == 0) return invalid("expected at least one dimension, got " + in.text());
+    if (in.shape.rank() == 0) return invalid({.expected = "at least one dimension", .got = in.text()});
     return TensorSpec{DType::i64, {}};
   }
   Status run(View in, MutView out, CallContext&) const {

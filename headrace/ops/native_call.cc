@@ -138,12 +138,13 @@ Status check_native(const NativeSignature& signature) {
     return {Code::unavailable, "C functions of scalars can be called on x86-64 and AArch64 only"};
   const auto& arguments = signature.arguments;
   if (arguments.empty() || arguments.size() > kMostArguments)
-    return invalid("expected 1 to " + std::to_string(kMostArguments) + " arguments, got " + signature.text());
+    return invalid(
+        {.expected = "1 to " + std::to_string(kMostArguments) + " arguments", .got = signature.text()});
   const auto is_number = [](DType type) {
     return !is_text(type) && type != DType::f16 && type != DType::bf16;
   };
   if (!std::ranges::all_of(arguments, is_number) || !is_number(signature.result))
-    return invalid("expected bool, integers, float32 or float64, got " + signature.text());
+    return invalid({.expected = "bool, integers, float32 or float64", .got = signature.text()});
   return {};
 }
 

@@ -56,15 +56,16 @@ struct Normalize {
     const Shape& in = image.shape;
     const bool is_wide = image.dtype == DType::u16;
     if ((image.dtype != DType::u8 && !is_wide && image.dtype != DType::f32) || in.rank() != 3)
-      return invalid("expected a uint8, uint16 or float32 image (H, W, C), got " + image.text());
+      return invalid({.expected = "a uint8, uint16 or float32 image (H, W, C)", .got = image.text()});
     if (is_wide && !scale)
-      return invalid(
-          "expected scale= for a uint16 image, got None: scale=1/65535 makes samples of 16 bits 0 to "
-          "1, 1/1023 those of 10; scale=1 keeps the numbers, as of a depth map");
+      return invalid({.expected = "scale= for a uint16 image",
+                      .got = "None: scale=1/65535 makes samples of 16 bits 0 to 1, 1/1023 those of 10",
+                      .fix = "scale=1 keeps the numbers, as of a depth map"});
     for (const auto* list : {&mean, &std})
       if (list->size() > 1 && in[2] != kAny && static_cast<int64_t>(list->size()) != in[2])
-        return invalid("expected one " + std::string(list == &mean ? "mean" : "std") +
-                       " or one per channel, got " + std::to_string(list->size()) + " for " + image.text());
+        return invalid(
+            {.expected = "one " + std::string(list == &mean ? "mean" : "std") + " or one per channel",
+             .got = std::to_string(list->size()) + " for " + image.text()});
     return TensorSpec{dtype, layout == Layout::hwc ? in : Shape{in[2], in[0], in[1]}};
   }
 

@@ -6,7 +6,7 @@ std::string number_text(const Number& number) { return Codec<Number>::out(number
 
 Status check_numeric(const TensorSpec& in) {
   if (!is_text(in.dtype) && in.dtype != DType::boolean) return {};
-  return invalid("expected numbers, got " + in.text());
+  return invalid({.expected = "numbers", .got = in.text()});
 }
 
 bool fits(const Number& number, DType dtype) {
@@ -23,8 +23,9 @@ bool fits(const Number& number, DType dtype) {
 
 Result<Shape> shape_of_two(const TensorSpec& x, const TensorSpec& y) {
   if (x.dtype != y.dtype)
-    return invalid("expected two tensors of one dtype, got " + x.text() + " and " + y.text() +
-                   "; cast one of them");
+    return invalid({.expected = "two tensors of one dtype",
+                    .got = x.text() + " and " + y.text(),
+                    .fix = "cast one of them"});
   if (x.shape.rank() == 0) return y.shape;
   if (y.shape.rank() == 0) return x.shape;
   bool equal = x.shape.rank() == y.shape.rank();
@@ -34,7 +35,7 @@ Result<Shape> shape_of_two(const TensorSpec& x, const TensorSpec& y) {
     if (shape[i] == kAny) shape.set(i, y.shape[i]);
   }
   if (equal) return shape;
-  return invalid("expected equal shapes or a scalar, got " + x.text() + " and " + y.text());
+  return invalid({.expected = "equal shapes or a scalar", .got = x.text() + " and " + y.text()});
 }
 
 }  // namespace headrace

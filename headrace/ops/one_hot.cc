@@ -36,8 +36,8 @@ struct OneHot {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (is_text(in.dtype) || is_float(in.dtype) || in.dtype == DType::boolean)
-      return invalid("expected integers, got " + in.text());
-    if (in.shape.rank() == kMaxRank) return invalid("expected at most 7 dimensions, got " + in.text());
+      return invalid({.expected = "integers", .got = in.text()});
+    if (in.shape.rank() == kMaxRank) return invalid({.expected = "at most 7 dimensions", .got = in.text()});
     std::array<int64_t, kMaxRank> dims{};
     std::ranges::copy(in.shape.dims(), dims.begin());
     const auto rank = static_cast<size_t>(in.shape.rank());

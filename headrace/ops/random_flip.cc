@@ -41,7 +41,7 @@ struct RandomFlip {
   Result<std::vector<TensorSpec>> infer(std::span<const TensorSpec> in) const {
     for (const TensorSpec& image : in) {
       if (is_text(image.dtype) || image.shape.rank() < 2 || image.shape.rank() > 3)
-        return invalid("expected images (H, W) or (H, W, C), got " + image.text());
+        return invalid({.expected = "images (H, W) or (H, W, C)", .got = image.text()});
       HEADRACE_TRY(check_layout(image));
     }
     return std::vector<TensorSpec>(in.begin(), in.end());

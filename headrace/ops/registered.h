@@ -34,10 +34,8 @@ template <class Op> bool is_omitted(std::string_view name, const Value& value, c
   return false;
 }
 
-template <class Op> std::string prefix() { return std::string(Op::name) + ": "; }
-
 template <class Op> Status check(const Op& op) {
-  if constexpr (requires { op.check(); }) return op.check().before(prefix<Op>());
+  if constexpr (requires { op.check(); }) return op.check().in_op(Op::name);
   return {};
 }
 
@@ -56,11 +54,14 @@ template <class Op> Result<Op> parse(const Value& params) {
         fits = Codec<T>::in(value, op.*field.member);
         wanted = wanted_text<T>();
       });
-      if (!known) return invalid(prefix<Op>() + "has no parameter '" + key + "'");
-      if (!fits) return invalid(prefix<Op>() + key + " must be " + wanted + ", got " + value.dump());
+      if (!known) return invalid("has no parameter '" + key + "'").with({.option = key}).in_op(Op::name);
+      if (!fits)
+        return invalid(key + " must be " + wanted + ", got " + value.dump())
+            .with({.option = key, .expected = wanted, .got = value.dump()})
+            .in_op(Op::name);
     }
   } else if (!params.is_null()) {
-    return invalid(prefix<Op>() + "parameters must be an object, got " + params.dump());
+    return invalid("parameters must be an object, got " + params.dump()).in_op(Op::name);
   }
   return op;
 }
@@ -105,11 +106,11 @@ template <class Op> class Adapter final : public AnyOp {
                     { op_.infer(s) } -> std::same_as<Result<TensorSpec>>;
                   }) {
       auto spec = op_.infer(data[0]);
-      if (!spec.ok()) return spec.status().before(prefix<Op>());
+      if (!spec.ok()) return spec.status().in_op(Op::name);
       return std::vector<TensorSpec>{*spec};
     } else {
       auto specs = op_.infer(data);
-      if (!specs.ok()) return specs.status().before(prefix<Op>());
+      if (!specs.ok()) return specs.status().in_op(Op::name);
       return specs;
     }
   }
@@ -156,7 +157,7 @@ template <class Op> class Adapter final : public AnyOp {
   bool makes_part() const override { return kMakesPart && bound_.empty(); }
   Status run_part(std::span<const View> in, const Box& part, std::span<const MutView> out,
                   CallContext& call) const override {
-    if constexpr (kMakesPart) return op_.run_part(in[0], part, out[0], call).before(prefix<Op>());
+    if constexpr (kMakesPart) return op_.run_part(in[0], part, out[0], call).in_op(Op::name);
     return run(in, out, call);
   }
 
@@ -222,11 +223,11 @@ template <class Op> class Adapter final : public AnyOp {
       "call) const;");
 
   template <class F> Status with_args(std::span<const View> in, F&& f) const {
-    if (bound_.empty()) return f(op_).before(prefix<Op>());
+    if (bound_.empty()) return f(op_).in_op(Op::name);
     Op op = op_;
     HEADRACE_TRY(fill(op, in.last(bound_.size())));
     HEADRACE_TRY(check(op));
-    return f(op).before(prefix<Op>());
+    return f(op).in_op(Op::name);
   }
 
   Status fill(Op& op, std::span<const View> args) const {
@@ -236,7 +237,9 @@ template <class Op> class Adapter final : public AnyOp {
         using T = std::remove_cvref_t<decltype(op.*field.member)>;
         if constexpr (is_arg<T>)
           if (field.name == bound_[i] && !read_scalar(args[i], (op.*field.member).value))
-            status = invalid(prefix<Op>() + bound_[i] + " must be a scalar, got " + args[i].spec().text());
+            status = invalid(bound_[i] + " must be a scalar, got " + args[i].spec().text())
+                         .with({.option = bound_[i], .expected = "a scalar", .got = args[i].spec().text()})
+                         .in_op(Op::name);
       });
     return status;
   }
@@ -252,7 +255,8 @@ template <class Op> Status check_bound(std::span<const std::string> bound) {
       using T = std::remove_cvref_t<decltype(std::declval<Op&>().*field.member)>;
       if (field.name == b) bindable = is_arg<T>;
     });
-    if (!bindable) return invalid(prefix<Op>() + "parameter '" + b + "' cannot come from a field");
+    if (!bindable)
+      return invalid("parameter '" + b + "' cannot come from a field").with({.option = b}).in_op(Op::name);
   }
   return {};
 }
@@ -306,7 +310,7 @@ template <class Op> struct Registered {
       info.settle = [](const Value& params, View in) -> Result<Value> {
         HEADRACE_ASSIGN(const Op op, op_detail::parse<Op>(params));
         auto settled = op.settled(in);
-        if (!settled.ok()) return settled.status().before(op_detail::prefix<Op>());
+        if (!settled.ok()) return settled.status().in_op(Op::name);
         return op_detail::Adapter<Op>(*settled, {}).params();
       };
     }

@@ -41,7 +41,7 @@ struct Relabel {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (is_text(in.dtype) || is_float(in.dtype) || in.dtype == DType::boolean)
-      return invalid("expected integers, got " + in.text());
+      return invalid({.expected = "integers", .got = in.text()});
     const auto [least, most] = std::ranges::minmax(numbers);
     bool fits = true;
     visit_dtype(in.dtype, [&, least = least, most = most]<class T>() {
@@ -49,8 +49,9 @@ struct Relabel {
         fits = std::in_range<T>(least) && std::in_range<T>(most);
     });
     if (fits) return in;
-    return invalid("expected a dtype that can hold numbers from " + std::to_string(least) + " to " +
-                   std::to_string(most) + ", got " + in.text());
+    return invalid({.expected = "a dtype that can hold numbers from " + std::to_string(least) + " to " +
+                                std::to_string(most),
+                    .got = in.text()});
   }
 
   Status run(View in, MutView out, CallContext&) const {

@@ -26,8 +26,8 @@ Status check_resizable(const TensorSpec& image, Interpolation interpolation) {
     return invalid((nearest ? "expected an image" : "expected a uint8, uint16 or float32 image") +
                    std::string(" (H, W, C) of 1 to 4 channels, or (H, W), got ") + image.text());
   if (!fits(shape[0], kernels::kMaxSide) || !fits(shape[1], kernels::kMaxSide))
-    return invalid("expected an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side, got " +
-                   image.text());
+    return invalid({.expected = "an image of 1 to " + std::to_string(kernels::kMaxSide) + " pixels a side",
+                    .got = image.text()});
   return {};
 }
 
@@ -47,8 +47,8 @@ Result<ImageSize> keep_aspect(const Shape& image, int64_t shorter) {
   if (height == kAny || width == kAny) return ImageSize{};
   const int64_t longer = shorter * std::max(height, width) / std::min(height, width);
   if (longer > kMaxImageSide)
-    return invalid("expected a result of at most " + std::to_string(kMaxImageSide) + " pixels a side, got " +
-                   std::to_string(longer) + " from an image " + image.text());
+    return invalid({.expected = "a result of at most " + std::to_string(kMaxImageSide) + " pixels a side",
+                    .got = std::to_string(longer) + " from an image " + image.text()});
   return height <= width ? ImageSize{shorter, longer} : ImageSize{longer, shorter};
 }
 

@@ -19,11 +19,11 @@ struct Reshape {
 
   Result<TensorSpec> infer(const TensorSpec& in) const {
     if (is_text(in.dtype))
-      return invalid("expected numbers, got " + in.text() + "; decode_raw converts bytes");
+      return invalid({.expected = "numbers", .got = in.text(), .fix = "decode_raw converts bytes"});
     if (!in.shape.is_static()) return TensorSpec{in.dtype, Shape(shape)};  // -1 is kAny
     const auto whole = whole_shape(shape, in.shape.count());
     if (whole) return TensorSpec{in.dtype, *whole};
-    return invalid("expected the number of elements of shape " + Shape(shape).text() + ", got " + in.text());
+    return invalid({.expected = "the number of elements of shape " + Shape(shape).text(), .got = in.text()});
   }
 
   Result<Shape> measure(View in, CallContext&) const {

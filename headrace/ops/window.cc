@@ -16,8 +16,8 @@ Result<WindowSize> parse_window_size(std::span<const int64_t> size) {
 Status check_window(const Shape& image, WindowSize window) {
   const auto fits = [](int64_t side, int64_t wanted) { return side == kAny || side >= wanted; };
   if (fits(image[0], window.height) && fits(image[1], window.width)) return {};
-  return invalid("expected an image of at least " + Shape({window.height, window.width}).text() + ", got " +
-                 Shape(image.dims().first(2)).text());
+  return invalid({.expected = "an image of at least " + Shape({window.height, window.width}).text(),
+                  .got = Shape(image.dims().first(2)).text()});
 }
 
 Status check_layout(const TensorSpec& image) {
@@ -26,23 +26,24 @@ Status check_layout(const TensorSpec& image) {
   const auto is_channels = [](int64_t size) { return size >= 1 && size <= kMostChannels; };
   const auto is_side = [](int64_t size) { return size > kMostChannels; };
   if (!is_channels(image.shape[0]) || !is_side(image.shape[1]) || !is_side(image.shape[2])) return {};
-  return invalid("expected an image (H, W) or (H, W, C), got " + image.text() +
-                 ", which looks like (C, H, W); crop and flip before normalize(layout=\"CHW\")");
+  return invalid({.expected = "an image (H, W) or (H, W, C)",
+                  .got = image.text() + ", which looks like (C, H, W)",
+                  .fix = "crop and flip before normalize(layout=\"CHW\")"});
 }
 
 Status check_one_size(std::span<const View> images) {
   const Shape& first = images[0].shape;
   for (const View& image : images)
     if (image.shape[0] != first[0] || image.shape[1] != first[1])
-      return invalid("expected inputs of one height and width, got " + first.text() + " and " +
-                     image.shape.text());
+      return invalid(
+          {.expected = "inputs of one height and width", .got = first.text() + " and " + image.shape.text()});
   return {};
 }
 
 Result<TensorSpec> infer_window(const TensorSpec& image, WindowSize window) {
   const int rank = image.shape.rank();
   if (is_text(image.dtype) || rank < 2 || rank > 3)
-    return invalid("expected an image (H, W) or (H, W, C), got " + image.text());
+    return invalid({.expected = "an image (H, W) or (H, W, C)", .got = image.text()});
   HEADRACE_TRY(check_layout(image));
   HEADRACE_TRY(check_window(image.shape, window));
   TensorSpec out = image;

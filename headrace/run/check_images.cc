@@ -51,7 +51,9 @@ Result<NodePtr> with_checked_images(const NodePtr& data) {
     HEADRACE_ASSIGN(const auto made, builder.add_op(std::make_shared<CheckImage>(), {&values[i], 1}));
     values[i] = made[0];
   }
-  if (!any) return invalid("check_images: expected a field of encoded images, got {" + schema.text() + "}");
+  if (!any)
+    return invalid({.expected = "a field of encoded images", .got = "{" + schema.text() + "}"})
+        .in_op("check_images");
   HEADRACE_ASSIGN(Program program, builder.finish(schema.names, std::move(values), schema.structure));
   return make_node(Map{std::move(program)}, {data});
 }

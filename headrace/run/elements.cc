@@ -43,7 +43,7 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
   auto pool = Pool::make(memory_budget == 0 ? default_memory_budget() : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(with_retries(std::move(store), std::make_shared<Retries>()), pool);
   HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, seed, {}, true, std::move(fetcher)));
-  if (!pipeline.level) return invalid("shard: a dataset with steps= has no random access");
+  if (!pipeline.level) return invalid("a dataset with steps= has no random access").in_op("shard");
   auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);
   HEADRACE_TRY(out->prepare());
   return std::unique_ptr<Elements>(std::move(out));

@@ -123,7 +123,8 @@ Result<IndexedPoints> index_points(const NodePtr& data, const IndexOptions& opti
         "index: expected data of known length; index it before filter, repeat() and on_error('skip')");
   const bool has_images = std::ranges::any_of(data->schema.specs, may_hold_images);
   if (!has_images && !reads_files(*data))
-    return invalid("index: expected a field of encoded images, got {" + data->schema.text() + "}");
+    return invalid({.expected = "a field of encoded images", .got = "{" + data->schema.text() + "}"})
+        .in_op("index");
   KeptFiles kept;
   if (options.beside || !has_images) HEADRACE_TRY(keep_records(*data, *store, kept.options(options.beside)));
   IndexedPoints out;

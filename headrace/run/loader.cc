@@ -212,7 +212,7 @@ Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   fresh_ = executor_.handed().cursor;
   const Cursor cursor = cursor_of(began_, fresh_, pipeline_);
   if (!cursor.empty() && !executor_.restore(cursor))
-    return invalid("state: the cursor does not fit this plan");
+    return invalid("the cursor does not fit this plan").in_op("state");
   started_ns_ = clock();
   start_crew();
   return {};
@@ -449,7 +449,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
                                              std::shared_ptr<Store> store) {
   HEADRACE_TRY(check_rewrite_names(options.rewrites_off));
   if (!options.trace.empty())  // it is written after the run: check now that it can be
-    HEADRACE_TRY(NewFile::make(options.trace).status().before("trace: "));
+    HEADRACE_TRY(NewFile::make(options.trace).status().in_op("trace"));
   HEADRACE_TRY(check_threads(options));
   const LoaderOptions given = options;
   options = with_defaults(std::move(options));

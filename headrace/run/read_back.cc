@@ -94,7 +94,7 @@ Status read_back(const DatasetWriter& writer, std::string target, const LoaderOp
   if (samples == 0) return {};  // most readers reject empty data
   const auto store = std::make_shared<Renamed>(target, closed.data, writer.format());
   auto source = open_source(*store, target, writer.format().name, writer.read_with());
-  if (!source.ok()) return source.status().before("verify: ");
+  if (!source.ok()) return source.status().in_op("verify");
   HEADRACE_ASSIGN(const NodePtr plan, make_node(Read{*source}, {}));
   LoaderOptions options;
   options.workers = loading.workers, options.io = loading.io, options.memory_budget = loading.memory_budget;
@@ -103,12 +103,13 @@ Status read_back(const DatasetWriter& writer, std::string target, const LoaderOp
   Hashes hashes(*loader, progress);
   for (size_t i = 0; i < closed.shards.size(); ++i) {
     auto read = hashes.next(closed.shards[i].samples);
-    if (!read.ok()) return read.status().before("verify: ");
+    if (!read.ok()) return read.status().in_op("verify");
     HEADRACE_TRY(compare(closed.shards[i], closed.hashes[i], *read));
   }
   HEADRACE_ASSIGN(const auto more, hashes.next(1));
-  return more.empty() ? Status()
-                      : corrupt("verify: expected " + std::to_string(samples) + " samples, got more");
+  return more.empty()
+             ? Status()
+             : corrupt({.expected = std::to_string(samples) + " samples", .got = "more"}).in_op("verify");
 }
 
 }  // namespace headrace

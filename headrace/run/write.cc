@@ -21,8 +21,10 @@ constexpr uint64_t kWait = 50;  // minimum ms between two calls of progress
 // of them could become one.
 Status check_utf8(const Value& metadata) {
   if (const std::string* text = metadata.text(); text && utf8_prefix(*text) < text->size())
-    return invalid("write: expected names in UTF-8, got " + in_quotes(*text) +
-                   " in the metadata of the data; rename it");
+    return invalid({.expected = "names in UTF-8",
+                    .got = in_quotes(*text) + " in the metadata of the data",
+                    .fix = "rename it"})
+        .in_op("write");
   if (const auto* list = metadata.list())
     for (const Value& item : *list) HEADRACE_TRY(check_utf8(item));
   if (const auto* object = metadata.object())
@@ -198,7 +200,7 @@ Result<NodePtr> prepared(const NodePtr& plan, const WriteOptions& options) {
 Result<WriteReport> write_dataset(const NodePtr& data, const std::string& target, const WriteOptions& options,
                                   const std::shared_ptr<Store>& store) {
   auto plan = prepared(data, options);
-  if (!plan.ok()) return plan.status().before("write: ");
+  if (!plan.ok()) return plan.status().in_op("write");
   // Elements after a border have no position to report, and in batches it is rows that fail: those are
   // skipped, and only counted.
   LoaderOptions running = options.loader;

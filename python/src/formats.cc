@@ -174,8 +174,8 @@ void bind_formats(nb::module_& m) {
       "random_source",
       [](uint64_t seed, const std::vector<int64_t>& shape, std::optional<uint64_t> size) {
         if (shape.size() > kMaxRank)
-          check(invalid("random: expected a shape of at most 8 dimensions, got " +
-                        std::to_string(shape.size())));
+          check(invalid({.expected = "a shape of at most 8 dimensions", .got = std::to_string(shape.size())})
+                    .in_op("random"));
         return SourceHandle{unwrap(random_source(seed, Shape(shape), size.value_or(~uint64_t{0})))};
       },
       nb::arg("seed"), nb::arg("shape"), nb::arg("size").none());

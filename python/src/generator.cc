@@ -75,8 +75,8 @@ class IteratorPass final : public Generator::Pass {
     if (!more) return false;
     for (size_t i = 0; i < fields.size(); ++i)
       if (const TensorSpec got = fields[i].view().spec(); !schema_.specs[i].admits(got))
-        return invalid(label_ + ": field '" + schema_.names[i] + "': expected " + schema_.specs[i].text() +
-                       ", got " + got.text());
+        return invalid({.expected = schema_.specs[i].text(), .got = got.text()})
+            .before(label_ + ": field '" + schema_.names[i] + "': ");
     return true;
   }
   Result<std::optional<std::string>> tell() override {

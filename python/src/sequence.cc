@@ -144,12 +144,13 @@ class SequenceSource final : public Source {
   }
   Status check(const Leaves& leaves) const {
     if (leaves.size() != schema_.size())
-      return invalid(slot_ + ": expected " + std::to_string(schema_.size()) + " fields, got " +
-                     std::to_string(leaves.size()));
+      return invalid({.expected = std::to_string(schema_.size()) + " fields",
+                      .got = std::to_string(leaves.size())})
+          .before(slot_ + ": ");
     for (size_t i = 0; i < leaves.size(); ++i)
       if (const TensorSpec got = leaves.view(i).spec(); !schema_.specs[i].admits(got))
-        return invalid(slot_ + ": field '" + schema_.names[i] + "': expected " + schema_.specs[i].text() +
-                       " as in item 0, got " + got.text());
+        return invalid({.expected = schema_.specs[i].text() + " as in item 0", .got = got.text()})
+            .before(slot_ + ": field '" + schema_.names[i] + "': ");
     return {};
   }
 

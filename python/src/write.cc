@@ -81,7 +81,7 @@ Tensor owned(nb::handle leaf) {
 
 // For any thread. In a forked child it cannot be used, and leaves the parent's output alone.
 class WriterHandle {
-  static Status over() { return invalid("write: the writer is closed"); }
+  static Status over() { return invalid("the writer is closed").in_op("write"); }
 
   // Releases the GIL first: the owner of the mutex may need it.
   template <class F> auto guarded(F&& f) {

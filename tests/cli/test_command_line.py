@@ -832,3 +832,51 @@ def test_texts_of_a_database_are_no_broken_images(tmp_path):
     values = {"key": [f"{i:05}".encode() for i in range(3)], "value": [image.getvalue(), b"<html>", b""]}
     hr.from_arrays(values).write(tmp_path / "crawled.lmdb")
     assert "2 of 3 samples broken" in headrace("verify", tmp_path / "crawled.lmdb").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "facts"),
+    [
+        (["inspect", "none.csv"], "not_found", {"file": "none.csv", "operator": "read"}),
+        (
+            ["inspect", "t.csv", "--option", "columns=a"],
+            "invalid",
+            {
+                "option": "columns",
+                "expected": "a list of str",
+                "got": '"a"',
+                "format": "csv",
+                "file": "t.csv",
+            },
+        ),
+        (["inspect", "t.csv", "--option", "nulls=never"], "invalid", {"option": "nulls", "got": '"never"'}),
+        (["verify", "none"], "not_found", {"file": "none"}),
+        (["run", "plan.json"], "invalid", {"operator": "plan", "expected": "version 1", "got": "99"}),
+        (
+            ["convert", "t.csv", "out", "--format", "npy"],
+            "invalid",
+            {"format": "npy", "expected": "one field"},
+        ),
+        (["convert", "none.csv", "out.jsonl"], "not_found", {"file": "none.csv", "operator": "read"}),
+        (["doctor", "t.csv", "--format", "arrow"], "corrupt", {"format": "arrow", "file": "t.csv"}),
+    ],
+)
+def test_errors_in_json_have_facts(tmp_path, words, kind, facts):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "plan.json").write_text('{"headrace": 99, "plan": {}}')
+    said = headrace(*words, "--json", cwd=tmp_path)
+    told = json.loads(said.stderr)
+    assert said.returncode == told["exit_code"] != 0
+    assert (told["kind"], facts) == (kind, {key: told["facts"].get(key) for key in facts})
+
+
+def test_broken_samples_in_json_have_facts(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,x\n")
+    said = headrace("verify", tmp_path / "t.csv", "--option", 'dtypes={"b": "int64"}', "--json")
+    (broken,) = json.loads(said.stdout)["broken"]
+    assert said.returncode == 1
+    assert {k: broken["facts"][k] for k in ("field", "expected", "got")} == {
+        "field": "b",
+        "expected": "int64",
+        "got": "'x'",
+    }

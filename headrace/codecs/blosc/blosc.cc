@@ -12,7 +12,8 @@ Status unpack_blosc(std::span<const std::byte> packed, std::span<std::byte> out)
     return corrupt("blosc: expected a chunk of " + std::to_string(packed.size()) +
                    " bytes, but its header states another size");
   if (size != out.size())
-    return corrupt("blosc: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(size));
+    return corrupt({.expected = std::to_string(out.size()) + " bytes", .got = std::to_string(size)})
+        .before("blosc: ");
   if (size == 0) return {};
   // With its own context and one thread: nothing is shared.
   const int made = blosc_decompress_ctx(packed.data(), out.data(), out.size(), 1);

@@ -19,8 +19,8 @@ Result<BitField> bit_field(uint32_t mask) {
   if (mask == 0) return BitField{};
   const BitField field{std::countr_zero(mask), std::popcount(mask)};
   if (mask >> field.shift != (uint64_t{1} << field.bits) - 1 || field.bits > 8)
-    return Status(Code::unavailable, "expected a BMP whose channels have up to 8 adjacent bits, got a mask " +
-                                         std::to_string(mask));
+    return Status(Code::unavailable, {.expected = "a BMP whose channels have up to 8 adjacent bits",
+                                      .got = "a mask " + std::to_string(mask)});
   return field;
 }
 
@@ -80,9 +80,9 @@ Status read_packing(Bytes info, Layout& layout) {
   const bool fits = packing == 0 || (packing == 1 && layout.bits == 8) ||
                     (packing == 2 && layout.bits == 4) || (packing == 3 && !layout.has_palette());
   if (!fits)
-    return {Code::unavailable,
-            "expected a BMP of plain, run-length coded or masked pixels, got compression " +
-                std::to_string(packing) + " of " + std::to_string(layout.bits) + " bits"};
+    return {Code::unavailable, Mismatch{.expected = "a BMP of plain, run-length coded or masked pixels",
+                                        .got = "compression " + std::to_string(packing) + " of " +
+                                               std::to_string(layout.bits) + " bits"}};
   layout.packing = static_cast<Packing>(packing);
   return {};
 }
@@ -106,7 +106,7 @@ Result<Layout> read_layout(Bytes bytes) {
   constexpr int depths[] = {1, 4, 8, 16, 24, 32};
   if (std::find(std::begin(depths), std::end(depths), layout.bits) == std::end(depths))
     return Status(Code::unavailable,
-                  "expected a BMP of 1, 4, 8, 16, 24 or 32 bits, got " + std::to_string(layout.bits));
+                  {.expected = "a BMP of 1, 4, 8, 16, 24 or 32 bits", .got = std::to_string(layout.bits)});
   if (!core) HEADRACE_TRY(read_packing(info, layout));
   if (!layout.has_palette()) HEADRACE_TRY(read_fields(info, layout));
   size_t end = kFileHeader + size;  // of what was read

@@ -14,7 +14,8 @@ Status unpack_brotli(std::span<const std::byte> packed, std::span<std::byte> out
                                               &made, reinterpret_cast<uint8_t*>(out.data()));
   if (result != BROTLI_DECODER_RESULT_SUCCESS) return corrupt("brotli: the data is damaged");
   if (made == out.size()) return {};
-  return corrupt("brotli: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
+  return corrupt({.expected = std::to_string(out.size()) + " bytes", .got = std::to_string(made)})
+      .before("brotli: ");
 }
 
 const UnpackRegistration registered(Packed::brotli, unpack_brotli);

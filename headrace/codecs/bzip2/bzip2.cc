@@ -11,7 +11,7 @@ namespace {
 Status unpack_bzip2(std::span<const std::byte> packed, std::span<std::byte> out) {
   constexpr size_t kMost = std::numeric_limits<unsigned>::max();
   if (packed.size() > kMost || out.size() > kMost)
-    return {Code::exhausted, "bzip2: expected less than 4 GiB, got more"};
+    return Status(Code::exhausted, {.expected = "less than 4 GiB", .got = "more"}).before("bzip2: ");
   auto made = static_cast<unsigned>(out.size());
   const int code = BZ2_bzBuffToBuffDecompress(
       reinterpret_cast<char*>(out.data()), &made,
@@ -19,11 +19,12 @@ Status unpack_bzip2(std::span<const std::byte> packed, std::span<std::byte> out)
       static_cast<unsigned>(packed.size()), 0, 0);
   if (code == BZ_MEM_ERROR) return {Code::exhausted, "bzip2: no memory to decompress"};
   if (code == BZ_OK && made == out.size()) return {};
-  return corrupt("bzip2: expected " + std::to_string(out.size()) + " bytes, got " +
-                 (code == BZ_OK               ? std::to_string(made)
-                  : code == BZ_OUTBUFF_FULL   ? "more"
-                  : code == BZ_UNEXPECTED_EOF ? "fewer"
-                                              : "damaged data"));
+  return corrupt({.expected = std::to_string(out.size()) + " bytes",
+                  .got = std::string((code == BZ_OK               ? std::to_string(made)
+                                      : code == BZ_OUTBUFF_FULL   ? "more"
+                                      : code == BZ_UNEXPECTED_EOF ? "fewer"
+                                                                  : "damaged data"))})
+      .before("bzip2: ");
 }
 
 const UnpackRegistration registered(Packed::bzip2, unpack_bzip2);

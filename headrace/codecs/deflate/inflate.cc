@@ -156,15 +156,16 @@ Status Inflater::State::feed_zstd(std::span<const std::byte> in, const Take& tak
     between = step->ends_frame, full = !between && step->made == room.size();
     if (step->made > 0) HEADRACE_TRY(take(std::span(room).first(step->made)));
     if (points.unpacked_size - points.points.back().unpacked > kMostSpan)
-      return Status(Code::exhausted, "expected zstd frames of at most " + std::to_string(kMostSpan >> 20) +
-                                         " MiB, because decompression cannot start inside one, got a longer "
-                                         "one before compressed byte " +
-                                         std::to_string(points.packed_size) +
-                                         "; compress with pzstd, which writes short frames, or with gzip");
-    if (points.unpacked_size > std::max(kMostSpan, kMostRatio * points.packed_size))
       return Status(Code::exhausted,
-                    "expected zstd data that unpacks to at most " + std::to_string(kMostRatio) +
-                        " times its size, got more at compressed byte " + std::to_string(points.packed_size));
+                    {.expected = "zstd frames of at most " + std::to_string(kMostSpan >> 20) +
+                                 " MiB, because decompression cannot start inside one",
+                     .got = "a longer one before compressed byte " + std::to_string(points.packed_size),
+                     .fix = "compress with pzstd, which writes short frames, or with gzip"});
+    if (points.unpacked_size > std::max(kMostSpan, kMostRatio * points.packed_size))
+      return Status(
+          Code::exhausted,
+          {.expected = "zstd data that unpacks to at most " + std::to_string(kMostRatio) + " times its size",
+           .got = "more at compressed byte " + std::to_string(points.packed_size)});
     if (step->used == 0 && step->made == 0 && !between) break;
   }
   return {};
@@ -222,10 +223,10 @@ Status Inflater::feed(std::span<const std::byte> in, const Take& take) {
       return damaged(s.stream, s.points.packed_size);
     if (made > 0) HEADRACE_TRY(take(std::span(s.room).subspan(at, made)));
     if (!s.points.points.empty() && s.points.unpacked_size - s.points.points.back().unpacked > kMostSpan)
-      return Status(Code::exhausted, "expected a place to start decompression every " +
-                                         std::to_string(kMostSpan >> 20) +
-                                         " MiB of deflated data, got none before compressed byte " +
-                                         std::to_string(s.points.packed_size));
+      return Status(Code::exhausted,
+                    {.expected = "a place to start decompression every " + std::to_string(kMostSpan >> 20) +
+                                 " MiB of deflated data",
+                     .got = "none before compressed byte " + std::to_string(s.points.packed_size)});
     if (code == Z_STREAM_END) {
       if (inflateReset(&s.stream) != Z_OK) return no_memory();
       s.between = true;
@@ -255,7 +256,7 @@ class Resumed {
     ready_ = inflateInit2(&stream_, raw_ ? kRaw : kGzipOrZlib) == Z_OK;
     if (!ready_) return no_memory();
     if (point.bits > 0) {
-      if (in.empty()) return corrupt("expected compressed bytes, got none");
+      if (in.empty()) return corrupt({.expected = "compressed bytes", .got = "none"});
       inflatePrime(&stream_, point.bits, std::to_integer<int>(in[0]) >> (8 - point.bits));
       in = in.subspan(1);
     }

@@ -46,7 +46,8 @@ class WholeStream {
       return corrupt("expected deflated data of " + std::to_string(in.size()) +
                      " bytes, but it ends at byte " + std::to_string(used));
     if (code == Z_BUF_ERROR && made == out.size())
-      return corrupt("expected at most " + std::to_string(out.size()) + " unpacked bytes, got more");
+      return corrupt(
+          {.expected = "at most " + std::to_string(out.size()) + " unpacked bytes", .got = "more"});
     if (code == Z_BUF_ERROR) return corrupt("deflated data ends early");
     return corrupt(std::string("cannot inflate (") + (stream_.msg ? stream_.msg : "bad data") +
                    ") at compressed byte " + std::to_string(used));

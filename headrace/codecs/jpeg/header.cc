@@ -28,18 +28,19 @@ Result<ImageHeader> read_frame(int marker, Bytes segment, size_t file_size) {
     return corrupt("damaged JPEG: frame header of " + std::to_string(segment.size()) + " bytes");
   if (!is_huffman(marker) && marker != kSof9 && marker != kSof10)
     return Status(Code::unavailable,
-                  "expected a baseline or progressive JPEG, got a lossless or hierarchical one (SOF" +
-                      std::to_string(marker - kSof0) + ")");
+                  {.expected = "a baseline or progressive JPEG",
+                   .got = "a lossless or hierarchical one (SOF" + std::to_string(marker - kSof0) + ")"});
   ImageHeader header{.height = word_at(segment, 1),
                      .width = word_at(segment, 3),
                      .channels = byte_at(segment, 5),
                      .is_cmyk = byte_at(segment, 5) == 4,
                      .bit_depth = byte_at(segment, 0)};
   if (header.bit_depth != 8)
-    return Status(Code::unavailable, "expected a JPEG of 8 bits, got " + std::to_string(header.bit_depth));
+    return Status(Code::unavailable,
+                  {.expected = "a JPEG of 8 bits", .got = std::to_string(header.bit_depth)});
   if (header.channels != 1 && header.channels != 3 && header.channels != 4)
     return Status(Code::unavailable,
-                  "expected a JPEG of 1, 3 or 4 components, got " + std::to_string(header.channels));
+                  {.expected = "a JPEG of 1, 3 or 4 components", .got = std::to_string(header.channels)});
   const int64_t pixels_per_byte = is_huffman(marker) ? kHuffmanPixelsPerByte : kArithmeticPixelsPerByte;
   if (file_size < static_cast<uint64_t>(header.height * header.width / pixels_per_byte))
     return corrupt("truncated JPEG: " + std::to_string(file_size) + " bytes cannot hold " +
@@ -78,7 +79,7 @@ Result<ImageHeader> read_jpeg_header(Bytes bytes) {
     at += length;
     if (marker == kApp1 && orientation == 0) orientation = orientation_in(segment);
     if (marker == kSof55)
-      return Status(Code::unavailable, "expected a baseline or progressive JPEG, got JPEG-LS");
+      return Status(Code::unavailable, {.expected = "a baseline or progressive JPEG", .got = "JPEG-LS"});
     if (!is_frame(marker)) continue;
     HEADRACE_ASSIGN(ImageHeader header, read_frame(marker, segment, bytes.size()));
     header.orientation = orientation == 0 ? 1 : orientation;

@@ -47,7 +47,8 @@ std::optional<JpBox> next_box(Bytes& bytes) {
 }
 
 Status unavailable(const std::string& what) {
-  return {Code::unavailable, "expected a JPEG 2000 of grey, RGB, sYCC or CMYK, got " + what};
+  return {Code::unavailable,
+          Mismatch{.expected = "a JPEG 2000 of grey, RGB, sYCC or CMYK", .got = std::string(what)}};
 }
 
 // Of ISO 15444-1 and 15444-2.
@@ -195,9 +196,9 @@ Result<std::array<uint32_t, 4>> order_of_components(const Container& container, 
     const bool is_known = channel.kind == kAlpha ? of == 0 || (colours == 1 && of == 1)
                                                  : channel.kind == kColour && place < colours;
     if (!is_known || place >= components)
-      return Status(Code::unavailable, "expected a JPEG 2000 of colours and alpha, got a component of kind " +
-                                           std::to_string(channel.kind) + " for colour " +
-                                           std::to_string(of));
+      return Status(Code::unavailable, {.expected = "a JPEG 2000 of colours and alpha",
+                                        .got = "a component of kind " + std::to_string(channel.kind) +
+                                               " for colour " + std::to_string(of)});
     if (found[place] || used[channel.component])
       return corrupt("damaged JPEG 2000: two components for one channel");
     found[place] = used[channel.component] = true, out[place] = channel.component;

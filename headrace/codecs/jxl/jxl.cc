@@ -85,11 +85,11 @@ class Reader {
     HEADRACE_TRY(advance(JXL_DEC_BASIC_INFO));
     if (JxlDecoderGetBasicInfo(get(), &info_) != JXL_DEC_SUCCESS) return corrupt("damaged JPEG XL");
     if (info_.num_color_channels != 1 && info_.num_color_channels != 3)
-      return {Code::unavailable,
-              "expected a JPEG XL of 1 or 3 colours, got " + std::to_string(info_.num_color_channels)};
+      return {Code::unavailable, Mismatch{.expected = "a JPEG XL of 1 or 3 colours",
+                                          .got = std::to_string(info_.num_color_channels)}};
     if (info_.exponent_bits_per_sample == 0 && info_.bits_per_sample > 16)
-      return {Code::unavailable,
-              "expected a JPEG XL of up to 16 bits or floats, got " + std::to_string(info_.bits_per_sample)};
+      return {Code::unavailable, Mismatch{.expected = "a JPEG XL of up to 16 bits or floats",
+                                          .got = std::to_string(info_.bits_per_sample)}};
     if (info_.alpha_bits > 0 && info_.alpha_premultiplied)
       return {Code::unavailable, "a JPEG XL whose colours are multiplied by alpha is not supported"};
     // Its colours are ink, and the fourth is an extra channel.
@@ -98,7 +98,7 @@ class Reader {
       if (JxlDecoderGetExtraChannelInfo(get(), i, &extra) != JXL_DEC_SUCCESS)
         return corrupt("damaged JPEG XL");
       if (extra.type == JXL_CHANNEL_BLACK)
-        return {Code::unavailable, "expected a JPEG XL of grey or RGB, got CMYK"};
+        return {Code::unavailable, Mismatch{.expected = "a JPEG XL of grey or RGB", .got = "CMYK"}};
     }
     return {};
   }

@@ -27,7 +27,8 @@ std::string_view name_of(Packed kind) {
 }
 
 Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& got) {
-  return corrupt(std::string(codec) + ": expected " + std::to_string(wanted) + " bytes, got " + got);
+  return corrupt({.expected = std::to_string(wanted) + " bytes", .got = std::string(got)})
+      .before(std::string(codec) + ": ");
 }
 
 // Checks that `out` was filled to its end.
@@ -45,8 +46,10 @@ UnpackRegistration::UnpackRegistration(Packed kind, Function function) {
 Status check_unpacked_size(uint64_t packed, uint64_t unpacked) {
   const uint64_t limit = std::min(kMost, std::max(kFree, saturating_mul(kMaxRatio, packed)));
   if (unpacked <= limit) return {};
-  return {Code::exhausted, "expected " + std::to_string(packed) + " compressed bytes to unpack to at most " +
-                               std::to_string(limit) + ", got " + std::to_string(unpacked)};
+  return {Code::exhausted,
+          Mismatch{.expected = std::to_string(packed) + " compressed bytes to unpack to at most " +
+                               std::to_string(limit),
+                   .got = std::to_string(unpacked)}};
 }
 
 Status unpack(Packed kind, std::span<const std::byte> packed, std::span<std::byte> out) {

@@ -21,7 +21,8 @@ Result<size_t> unpack_zstd_within(std::span<const std::byte> in, std::span<std::
 Result<size_t> unpack_lz4_within(std::span<const std::byte> in, std::span<std::byte> out) {
   constexpr size_t kMost = std::numeric_limits<int>::max();
   if (in.size() > kMost || out.size() > kMost)
-    return corrupt("lz4: expected a block below 2 GiB, got " + std::to_string(in.size()) + " bytes");
+    return corrupt({.expected = "a block below 2 GiB", .got = std::to_string(in.size()) + " bytes"})
+        .before("lz4: ");
   const int made =
       LZ4_decompress_safe(reinterpret_cast<const char*>(in.data()), reinterpret_cast<char*>(out.data()),
                           static_cast<int>(in.size()), static_cast<int>(out.size()));

@@ -17,11 +17,12 @@ Result<AliasTable> AliasTable::make(std::span<const double> weights) {
   double most = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (!std::isfinite(weights[i]) || weights[i] < 0)
-      return invalid("sample: weights must be finite and at least 0, got " + std::to_string(weights[i]) +
-                     " at " + std::to_string(i));
+      return invalid("weights must be finite and at least 0, got " + std::to_string(weights[i]) + " at " +
+                     std::to_string(i))
+          .in_op("sample");
     most = std::max(most, weights[i]);
   }
-  if (most == 0) return invalid("sample: expected a weight above 0, got none");
+  if (most == 0) return invalid({.expected = "a weight above 0", .got = "none"}).in_op("sample");
   int exponent = 0;
   std::frexp(most, &exponent);
   const uint64_t n = weights.size();

@@ -16,24 +16,27 @@ Status check(const MixWeights& step) {
   bool any = false;
   for (const double weight : step.weights) {
     if (!std::isfinite(weight) || weight < 0)
-      return invalid("mix: weights must be finite and at least 0, got " + text_of(step.weights));
+      return invalid("weights must be finite and at least 0, got " + text_of(step.weights)).in_op("mix");
     any = any || weight > 0;
   }
-  if (!any) return invalid("mix: expected a weight above 0, got " + text_of(step.weights));
+  if (!any)
+    return invalid({.expected = "a weight above 0", .got = std::string(text_of(step.weights))}).in_op("mix");
   if (shares_of(step.weights).empty())
-    return invalid("mix: each weight must be 0 or at least 1 in 65521 of their sum, got " +
-                   text_of(step.weights));
+    return invalid("each weight must be 0 or at least 1 in 65521 of their sum, got " + text_of(step.weights))
+        .in_op("mix");
   return {};
 }
 
 }  // namespace
 
 Result<Mixture> Mixture::make(std::vector<MixWeights> schedule, uint64_t seed) {
-  if (schedule.empty() || schedule[0].from != 0) return invalid("mix: the schedule must begin at position 0");
+  if (schedule.empty() || schedule[0].from != 0)
+    return invalid("the schedule must begin at position 0").in_op("mix");
   for (size_t i = 0; i < schedule.size(); ++i) {
     if (i > 0 && schedule[i].from <= schedule[i - 1].from)
-      return invalid("mix: the positions of a schedule must ascend, got " + std::to_string(schedule[i].from) +
-                     " after " + std::to_string(schedule[i - 1].from));
+      return invalid("the positions of a schedule must ascend, got " + std::to_string(schedule[i].from) +
+                     " after " + std::to_string(schedule[i - 1].from))
+          .in_op("mix");
     HEADRACE_TRY(check(schedule[i]));
   }
   Mixture out;

@@ -47,10 +47,4 @@ std::string first_names(std::span<const std::string_view> names) {
   return names.size() > kShown ? out + ", …" : out;
 }
 
-std::string no_such_column(std::string_view wrong, std::span<const std::string_view> names) {
-  return "expected names of columns (" + first_names(names) + "), got '" +
-         std::string(wrong.substr(0, kLongest)) + "'" +
-         (wrong.size() > kLongest ? "" : did_you_mean(wrong, names));
-}
-
 }  // namespace headrace

@@ -13,8 +13,6 @@ std::string did_you_mean(std::string_view wrong, std::span<const std::string_vie
 
 // "id, name, …": the first of them, for a message.
 std::string first_names(std::span<const std::string_view> names);
-// "expected names of columns (id, name), got 'idd', did you mean 'id'?"
-std::string no_such_column(std::string_view wrong, std::span<const std::string_view> names);
 
 // The names of these things, for the functions above.
 template <class Things, class Name>

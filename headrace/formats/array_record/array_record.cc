@@ -35,8 +35,9 @@ Result<SourcePtr> finish(const OpenRequest& request, bool verify, std::vector<Fi
     const auto [bytes, hash] = without_block_headers(packed, of_file.offsets[frame], verify, memory);
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(bytes.bytes(), verify, hash));
     if (chunk.decoded_size > of_file.most_unpacked)
-      return corrupt("expected a chunk of at most " + std::to_string(of_file.most_unpacked) +
-                     " bytes as the footer states, got " + std::to_string(chunk.decoded_size));
+      return corrupt({.expected = "a chunk of at most " + std::to_string(of_file.most_unpacked) +
+                                  " bytes as the footer states",
+                      .got = std::to_string(chunk.decoded_size)});
     return riegeli_records(chunk, bytes.buffer, memory, out);
   };
   return framed_files(std::move(format), request, std::move(files));

@@ -18,7 +18,7 @@ Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what
   uint64_t out = 0;
   size_t length = 0;
   while (length < bytes.size() && length < 10 && (bytes[length] & std::byte{0x80}) != std::byte{0}) ++length;
-  if (!reader.varint(out)) return corrupt(std::string("expected ") + what + ", got no number");
+  if (!reader.varint(out)) return corrupt({.expected = std::string(what), .got = "no number"});
   bytes = bytes.subspan(length + 1);
   return out;
 }
@@ -46,8 +46,8 @@ Result<Packed> packing_of(std::byte type) {
     case 's': return Packed::snappy;
     default: break;
   }
-  return corrupt("expected a chunk that is plain or compressed with brotli, zstd or snappy, got type " +
-                 std::to_string(std::to_integer<int>(type)));
+  return corrupt({.expected = "a chunk that is plain or compressed with brotli, zstd or snappy",
+                  .got = "type " + std::to_string(std::to_integer<int>(type))});
 }
 
 // Copies a chunk piece by piece: its header, then data that may be hashed, then what follows.
@@ -124,11 +124,12 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
                        UnpackedFrame& out) {
   if (chunk.type == 't')
     return Status(Code::unavailable,
-                  "expected chunks of whole records, got one that was written with transpose:true");
+                  {.expected = "chunks of whole records", .got = "one that was written with transpose:true"});
   if (chunk.type != 'r')
-    return corrupt("expected a chunk of records, got type " + std::to_string(static_cast<int>(chunk.type)));
+    return corrupt(
+        {.expected = "a chunk of records", .got = "type " + std::to_string(static_cast<int>(chunk.type))});
   std::span<const std::byte> data = chunk.data;
-  if (data.empty()) return corrupt("expected a chunk of records, got no bytes");
+  if (data.empty()) return corrupt({.expected = "a chunk of records", .got = "no bytes"});
   HEADRACE_ASSIGN(const Packed kind, packing_of(data[0]));
   const BufferPtr held = kind == Packed::plain ? nullptr : bytes;  // `memory` may take another buffer
   data = data.subspan(1);
@@ -140,8 +141,8 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
   HEADRACE_ASSIGN(std::span<const std::byte> sizes,
                   unpack_part(kind, data.first(length), memory, is_in_chunk));
   if (chunk.num_records > sizes.size())
-    return corrupt("expected the sizes of " + std::to_string(chunk.num_records) + " records, got " +
-                   std::to_string(sizes.size()) + " bytes");
+    return corrupt({.expected = "the sizes of " + std::to_string(chunk.num_records) + " records",
+                    .got = std::to_string(sizes.size()) + " bytes"});
   // An extent for each record, even if it has no bytes.
   HEADRACE_TRY(
       check_unpacked_size(chunk.data.size(), saturating_mul(chunk.num_records, sizeof(RecordExtent))));
@@ -155,9 +156,9 @@ Status riegeli_records(const RiegeliChunk& chunk, const BufferPtr& bytes, MadeBy
   HEADRACE_ASSIGN(const std::span<const std::byte> values,
                   unpack_part(kind, data.subspan(length), memory, is_in_chunk));
   if (!sizes.empty() || at != values.size() || at != chunk.decoded_size)
-    return corrupt("expected records of " + std::to_string(chunk.decoded_size) +
-                   " bytes in total, got sizes that add up to " + std::to_string(at) + ", and " +
-                   std::to_string(values.size()) + " bytes of data");
+    return corrupt({.expected = "records of " + std::to_string(chunk.decoded_size) + " bytes in total",
+                    .got = "sizes that add up to " + std::to_string(at) + ", and " +
+                           std::to_string(values.size()) + " bytes of data"});
   const BufferPtr& buffer = is_in_chunk ? bytes : memory.buffer();
   if (out.bytes != buffer) out.bytes = buffer;
   const auto begin = static_cast<uint64_t>(values.data() - buffer->data());

@@ -31,18 +31,20 @@ Result<uint64_t> footer_offset(const BufferPtr& block) {
   UnpackedFrame frame;
   HEADRACE_TRY(riegeli_records(chunk, block, memory, frame));
   if (frame.records.size() != 3)
-    return corrupt("expected three postscripts, got " + std::to_string(frame.records.size()));
+    return corrupt({.expected = "three postscripts", .got = std::to_string(frame.records.size())});
   std::array<uint64_t, 3> offsets{};
   for (size_t i = 0; i < 3; ++i) {
     std::array<uint64_t, 3> numbers{};
     HEADRACE_TRY(read_numbers(frame.bytes->bytes().subspan(frame.records[i].offset, frame.records[i].length),
                               numbers, "a postscript"));
-    if (numbers[2] != kFooterMagic) return corrupt("expected the postscript of an ArrayRecord, got another");
+    if (numbers[2] != kFooterMagic)
+      return corrupt({.expected = "the postscript of an ArrayRecord", .got = "another"});
     offsets[i] = numbers[1];
   }
   if (offsets[0] != offsets[1] || offsets[0] != offsets[2])
-    return corrupt("expected three postscripts that agree, got " + std::to_string(offsets[0]) + ", " +
-                   std::to_string(offsets[1]) + " and " + std::to_string(offsets[2]));
+    return corrupt({.expected = "three postscripts that agree",
+                    .got = std::to_string(offsets[0]) + ", " + std::to_string(offsets[1]) + " and " +
+                           std::to_string(offsets[2])});
   return offsets[0];
 }
 
@@ -53,8 +55,9 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) {
       if (file_.size < 2 * kRiegeliBlock || file_.size % kRiegeliBlock != 0)
-        return corrupt("expected blocks of 64 KiB, at least two, got " + std::to_string(file_.size) +
-                       " bytes; the file was not closed, or is another Riegeli file");
+        return corrupt({.expected = "blocks of 64 KiB, at least two",
+                        .got = std::to_string(file_.size) + " bytes",
+                        .fix = "the file was not closed, or is another Riegeli file"});
       return Step<FileIndex>(std::vector<Extent>{{0, file_.size - kRiegeliBlock, kRiegeliBlock}});
     }
     if (footer_ == 0) {
@@ -65,8 +68,8 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
             .after("; the file was not closed, or is another Riegeli file");
       const uint64_t end = file_.size - kRiegeliBlock;
       if (*offset == 0 || *offset >= end || end - *offset > kMostFooter)
-        return corrupt("expected a footer of at most 2 GiB before byte " + std::to_string(end) +
-                       ", got one at byte " + std::to_string(*offset));
+        return corrupt({.expected = "a footer of at most 2 GiB before byte " + std::to_string(end),
+                        .got = "one at byte " + std::to_string(*offset)});
       footer_ = *offset;
       return Step<FileIndex>(std::vector<Extent>{{0, footer_, end - footer_}});
     }
@@ -82,7 +85,7 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
     HEADRACE_ASSIGN(const RiegeliChunk chunk, riegeli_chunk(record.bytes(), true, hash));
     UnpackedFrame frame;
     HEADRACE_TRY(riegeli_records(chunk, record.buffer, memory, frame));
-    if (frame.records.empty()) return corrupt("expected metadata, got no record");
+    if (frame.records.empty()) return corrupt({.expected = "metadata", .got = "no record"});
     const auto message = [&](size_t i) {
       return frame.bytes->bytes().subspan(frame.records[i].offset, frame.records[i].length);
     };
@@ -96,8 +99,9 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
       if (!out.records.empty()) out.records.back().length = entry[1] - out.records.back().offset;
       const uint64_t least = out.records.empty() ? 1 : out.records.back().offset + 1;
       if (entry[1] < least || entry[1] >= footer_)
-        return corrupt("expected chunk " + std::to_string(i - 1) + " from byte " + std::to_string(least) +
-                       " to " + std::to_string(footer_) + ", got byte " + std::to_string(entry[1]));
+        return corrupt({.expected = "chunk " + std::to_string(i - 1) + " from byte " + std::to_string(least) +
+                                    " to " + std::to_string(footer_),
+                        .got = "byte " + std::to_string(entry[1])});
       out.records.push_back({entry[1], footer_ - entry[1]});
       counts.push_back(entry[3]);
       // A writer that does not give the size promises nothing.
@@ -122,9 +126,9 @@ class ArrayRecordIndexing final : public Opening<FileIndex> {
       if (field.is_bytes(1)) HEADRACE_TRY(read_numbers(field.bytes, numbers, "metadata of an ArrayRecord"));
     HEADRACE_TRY(reader.status("metadata of an ArrayRecord"));
     if (numbers[1] != 1)
-      return Status(Code::unavailable, "expected version 1, got " + std::to_string(numbers[1]));
+      return Status(Code::unavailable, {.expected = "version 1", .got = std::to_string(numbers[1])});
     if (numbers[2] != chunks)
-      return corrupt("expected " + std::to_string(numbers[2]) + " chunks, got " + std::to_string(chunks));
+      return corrupt({.expected = std::to_string(numbers[2]) + " chunks", .got = std::to_string(chunks)});
     return numbers[3];
   }
 

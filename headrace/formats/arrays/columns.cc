@@ -45,8 +45,8 @@ class ColumnsBlock final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= size_)
-      return invalid("arrays: expected a row below " + std::to_string(size_) + ", got " +
-                     std::to_string(row));
+      return invalid({.expected = "a row below " + std::to_string(size_), .got = std::to_string(row)})
+          .in_format("arrays");
     fields.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i) {
       const Column& column = columns_[i];
@@ -137,27 +137,35 @@ Status check_bytes(const Tensor& tensor, const std::string& name) {
   for (const int64_t dim : tensor.shape.dims()) {
     empty = empty || dim == 0;
     if (dim < 0 || __builtin_mul_overflow(most, std::max<uint64_t>(static_cast<uint64_t>(dim), 1), &most))
-      return invalid("arrays: '" + name + "': expected a shape that fits in memory, got " +
-                     tensor.shape.text());
+      return invalid({.expected = "a shape that fits in memory", .got = tensor.shape.text()})
+          .with({.field = name})
+          .before("'" + name + "': ")
+          .in_format("arrays");
   }
   const uint64_t wanted = empty ? 0 : most;
   const uint64_t held = tensor.buffer ? tensor.buffer->size() : 0;
   if (tensor.offset > held || wanted > held - tensor.offset)
-    return invalid("arrays: '" + name + "': expected " + std::to_string(wanted) + " bytes, got " +
-                   std::to_string(held));
+    return invalid({.expected = std::to_string(wanted) + " bytes", .got = std::to_string(held)})
+        .with({.field = name})
+        .before("'" + name + "': ")
+        .in_format("arrays");
   return {};
 }
 
 // The spec that all rows of a ragged column match: dimensions are known where they agree.
 Result<TensorSpec> common_spec(const std::vector<Tensor>& rows, const std::string& name) {
   if (rows.empty())
-    return invalid("arrays: '" + name + "': expected at least one row, to know its dtype and rank");
+    return invalid("'" + name + "': expected at least one row, to know its dtype and rank")
+        .in_format("arrays");
   TensorSpec spec = rows[0].view().spec();
   for (const Tensor& row : rows) {
     HEADRACE_TRY(check_bytes(row, name));
     if (row.is_ragged() || row.dtype != spec.dtype || row.shape.rank() != spec.shape.rank())
-      return invalid("arrays: '" + name + "': expected rows of one dtype and rank, got " + spec.text() +
-                     " and " + row.view().spec().text());
+      return invalid({.expected = "rows of one dtype and rank",
+                      .got = spec.text() + " and " + row.view().spec().text()})
+          .with({.field = name})
+          .before("'" + name + "': ")
+          .in_format("arrays");
     for (int i = 0; i < spec.shape.rank(); ++i)
       if (row.shape[i] != spec.shape[i]) spec.shape.set(i, kAny);
   }
@@ -172,10 +180,16 @@ Result<Column> column_of(Tensor tensor, const std::string& name, TensorSpec& spe
     return Column{std::move(tensor), spec.shape, 0};
   }
   if (is_text(tensor.dtype))
-    return invalid("arrays: '" + name + "': expected one tensor per row for " +
-                   std::string(dtype_name(tensor.dtype)) + ", got " + tensor.view().spec().text());
+    return invalid({.expected = "one tensor per row for " + std::string(dtype_name(tensor.dtype)),
+                    .got = tensor.view().spec().text()})
+        .with({.field = name})
+        .before("'" + name + "': ")
+        .in_format("arrays");
   if (tensor.shape.rank() == 0)
-    return invalid("arrays: '" + name + "': expected an axis 0 to slice along, got a scalar");
+    return invalid({.expected = "an axis 0 to slice along", .got = "a scalar"})
+        .with({.field = name})
+        .before("'" + name + "': ")
+        .in_format("arrays");
   HEADRACE_TRY(check_bytes(tensor, name));
   spec = {tensor.dtype, tensor.shape.without_front()};
   size = static_cast<uint64_t>(tensor.shape[0]);
@@ -201,9 +215,10 @@ const FormatRegistration registered_columns({
 
 Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::string slot) {
   if (columns.empty() || columns.size() != schema.names.size())
-    return invalid("arrays: expected at least one column and one name per column, got " +
-                   std::to_string(schema.names.size()) + " names and " + std::to_string(columns.size()) +
-                   " columns");
+    return invalid({.expected = "at least one column and one name per column",
+                    .got = std::to_string(schema.names.size()) + " names and " +
+                           std::to_string(columns.size()) + " columns"})
+        .in_format("arrays");
   schema.specs.resize(columns.size());
   std::vector<Column> checked;
   uint64_t rows = 0;
@@ -211,9 +226,10 @@ Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::
     uint64_t size = 0;
     HEADRACE_ASSIGN(Column column, column_of(std::move(columns[i]), schema.names[i], schema.specs[i], size));
     if (i > 0 && size != rows)
-      return invalid("arrays: expected columns of the same length, got '" + schema.names[0] + "' with " +
-                     std::to_string(rows) + " rows and '" + schema.names[i] + "' with " +
-                     std::to_string(size));
+      return invalid({.expected = "columns of the same length",
+                      .got = "'" + schema.names[0] + "' with " + std::to_string(rows) + " rows and '" +
+                             schema.names[i] + "' with " + std::to_string(size)})
+          .in_format("arrays");
     rows = size;
     checked.push_back(std::move(column));
   }
@@ -228,8 +244,8 @@ Result<SourcePtr> fit_columns(const SourcePtr& given, const Schema& wanted) {
   if (schema.names == wanted.names && schema.structure == wanted.structure) return given;
   const auto* columns = dynamic_cast<const ColumnsSource*>(given.get());
   if (!columns)
-    return invalid("expected samples with the fields " + wanted.text() + " in this order and nesting, got " +
-                   schema.text());
+    return invalid({.expected = "samples with the fields " + wanted.text() + " in this order and nesting",
+                    .got = schema.text()});
   std::vector<Tensor> tensors;
   for (const std::string& name : wanted.names)
     tensors.push_back(columns->block().columns()[static_cast<size_t>(schema.find(name))].tensor);

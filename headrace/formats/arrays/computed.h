@@ -14,8 +14,8 @@ template <class Numbers> class ComputedBlock final : public Block {
   explicit ComputedBlock(Numbers numbers) : numbers_(std::move(numbers)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= numbers_.size)
-      return invalid("expected a row below " + std::to_string(numbers_.size) + ", got " +
-                     std::to_string(row));
+      return invalid(
+          {.expected = "a row below " + std::to_string(numbers_.size), .got = std::to_string(row)});
     const Shape shape = numbers_.shape();
     auto buffer = HeapBuffer::make(std::max<size_t>(shape.size_bytes(DType::i64), 1));
     numbers_.write(row, buffer->mutable_data());

@@ -101,8 +101,9 @@ Result<SourcePtr> numbers_beside(Beside what, const SourcePtr& given) {
                                         : spec.shape.rank() == 0 && !(are_choices && is_float(spec.dtype)) &&
                                               !(are_choices && spec.dtype == DType::boolean);
   if (!fits || !given->resident())
-    return invalid("expected " + std::string(kNames[static_cast<size_t>(what)]) + " in memory, one " +
-                   (are_choices ? "integer" : "number") + " each, got " + schema.text());
+    return invalid({.expected = std::string(kNames[static_cast<size_t>(what)]) + " in memory, one " +
+                                (are_choices ? "integer" : "number") + " each",
+                    .got = schema.text()});
   HEADRACE_ASSIGN(Step<BlockPtr> step, given->open(0)->advance({}));
   const Numbers column{spec.dtype, given->size(), *std::get<BlockPtr>(step)};
   if (are_choices) {

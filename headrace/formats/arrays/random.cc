@@ -49,12 +49,14 @@ Result<SourcePtr> make_random(const Value& options) {
     std::vector<int64_t> sizes;
     for (const Value& dim : *dims->list()) sizes.push_back(dim.integer() ? *dim.integer() : -1);
     if (sizes.size() > kMaxRank)
-      return invalid("random: expected a shape of at most 8 dimensions, got " + std::to_string(sizes.size()));
+      return invalid({.expected = "a shape of at most 8 dimensions", .got = std::to_string(sizes.size())})
+          .in_option("random");
     shape = Shape(sizes);
   }
   const Value* size = options.find("size");
   if (size && size->integer() && *size->integer() < 0)
-    return invalid("random: expected a size of at least 0, got " + std::to_string(*size->integer()));
+    return invalid({.expected = "a size of at least 0", .got = std::to_string(*size->integer())})
+        .in_option("random");
   return random_source(static_cast<uint64_t>(seed), shape,
                        size && size->integer() ? static_cast<uint64_t>(*size->integer()) : kEndless);
 }
@@ -74,9 +76,11 @@ Result<SourcePtr> random_source(uint64_t seed, const Shape& shape, uint64_t size
   constexpr int64_t kMostNumbers = int64_t{1} << 30;
   for (const int64_t dim : shape.dims())
     if (dim < 0 || dim > kMostNumbers)
-      return invalid("random: expected dimensions of 0 to 2^30, got a shape of " + shape.text());
+      return invalid({.expected = "dimensions of 0 to 2^30", .got = "a shape of " + shape.text()})
+          .in_option("random");
   if (shape.count() > kMostNumbers)
-    return invalid("random: expected at most 2^30 numbers per sample, got a shape of " + shape.text());
+    return invalid({.expected = "at most 2^30 numbers per sample", .got = "a shape of " + shape.text()})
+        .in_option("random");
   return SourcePtr(std::make_shared<ComputedSource<RandomNumbers>>(RandomNumbers{seed, size, shape}));
 }
 

@@ -123,7 +123,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
   out.kind = arrow::kIndexKind;
   out.files = request.path().files;
-  if (out.files.empty()) return invalid("expected files, got none");
+  if (out.files.empty()) return invalid({.expected = "files", .got = "none"});
   out.index = [files = out.files](uint64_t file) { return arrow::index_arrow(files[file]); };
   out.finish = [request, columns, nulls, align_labels](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(Table table, arrow::make_table(request.path().files, std::move(indexes), columns, nulls,

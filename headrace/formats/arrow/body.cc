@@ -20,8 +20,8 @@ Result<Piece> piece_of(const Batch& batch, const Cut& cut) {
 
 Result<Body> Body::whole(const std::vector<Column>& columns, const Batch& batch, Bytes body) {
   if (body.size < batch.body())
-    return corrupt("expected a body of " + std::to_string(batch.body()) + " bytes, got " +
-                   std::to_string(body.size));
+    return corrupt({.expected = "a body of " + std::to_string(batch.body()) + " bytes",
+                    .got = std::to_string(body.size)});
   if (batch.codec() == Codec::none) {
     Body out;
     out.all_ = std::move(body);

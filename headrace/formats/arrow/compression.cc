@@ -36,7 +36,8 @@ Status inflate_zstd(std::span<const std::byte> in, std::span<std::byte> out) {
   const size_t made = ZSTD_decompress(out.data(), out.size(), in.data(), in.size());
   if (ZSTD_isError(made)) return corrupt(std::string("zstd: ") + ZSTD_getErrorName(made));
   if (made != out.size())
-    return corrupt("zstd: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(made));
+    return corrupt({.expected = std::to_string(out.size()) + " bytes", .got = std::to_string(made)})
+        .in_option("zstd");
   return {};
 }
 
@@ -63,8 +64,8 @@ constexpr uint64_t kAsStored = ~uint64_t{0};  // the length -1
 
 Result<uint64_t> stated_length(const Bytes& stored) {
   if (stored.size < 8)
-    return corrupt("expected a length before a compressed buffer, got " + std::to_string(stored.size) +
-                   " bytes");
+    return corrupt(
+        {.expected = "a length before a compressed buffer", .got = std::to_string(stored.size) + " bytes"});
   return load<uint64_t>(stored.data());
 }
 

@@ -34,7 +34,9 @@ class Reader {
     return count;
   }
   bool at_end() const { return bytes_.empty(); }
-  static Status damaged() { return corrupt("expected the index as it was stored, got other bytes"); }
+  static Status damaged() {
+    return corrupt({.expected = "the index as it was stored", .got = "other bytes"});
+  }
 
  private:
   Result<std::string_view> take(uint64_t size) {

@@ -41,7 +41,8 @@ Status get_row(const std::vector<Values>& columns, uint64_t row, const std::vect
 }
 
 Status no_row(uint64_t count, uint64_t row) {
-  return invalid("arrow: expected a row below " + std::to_string(count) + ", got " + std::to_string(row));
+  return invalid({.expected = "a row below " + std::to_string(count), .got = std::to_string(row)})
+      .in_format("arrow");
 }
 
 class Rows final : public Block {
@@ -52,7 +53,7 @@ class Rows final : public Block {
   }
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= count_) return no_row(count_, row);
-    return get_row(columns_, row, table_->nulls, fields).before("arrow: ");
+    return get_row(columns_, row, table_->nulls, fields).in_format("arrow");
   }
   bool is_null(uint64_t row, int field) const override {
     return columns_[static_cast<size_t>(field)].is_null(row);
@@ -109,7 +110,7 @@ class SingleRows final : public Block {
       : table_(std::move(table)), places_(std::move(places)), bytes_(std::move(bytes)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= places_.size()) return no_row(places_.size(), row);
-    return read(places_[row], fields).before("arrow: ");
+    return read(places_[row], fields).in_format("arrow");
   }
   // Metadata of batches of one row are often identical byte for byte, and are then parsed once.
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
@@ -174,7 +175,7 @@ class DamagedBatch final : public Block {
       : table_(std::move(table)), group_(group), bytes_(std::move(bytes)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= group_.rows) return no_row(group_.rows, row);
-    return read(row, fields).before("arrow: ");
+    return read(row, fields).in_format("arrow");
   }
   bool is_null(uint64_t row, int field) const override {
     const auto columns = values_of(row);
@@ -218,7 +219,7 @@ class PiecesOfRows final : public Block {
     const Piece& piece = piece_of(row);
     Status status = piece.values.ok() ? get_row(*piece.values, row - piece.first, table_->nulls, fields)
                                       : piece.values.status();
-    return std::move(status).before("arrow: ");
+    return std::move(status).in_format("arrow");
   }
   bool is_null(uint64_t row, int field) const override {
     const Piece& piece = piece_of(row);
@@ -252,7 +253,7 @@ class OpenGroup final : public Opening<BlockPtr> {
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     auto step = next(bytes);
-    if (!step.ok()) return step.status().before("arrow: ");
+    if (!step.ok()) return step.status().in_format("arrow");
     return step;
   }
 
@@ -317,19 +318,19 @@ class OpenGroup final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> metadata(const BufferPtr& bytes) {
     metadata_ = bytes;
     if (bytes->size() < kPrefix)
-      return corrupt("expected a message, got " + std::to_string(bytes->size()) + " bytes");
+      return corrupt({.expected = "a message", .got = std::to_string(bytes->size()) + " bytes"});
     const uint64_t needs = metadata_length(bytes->bytes());
     if (needs > length_)
-      return corrupt("expected message metadata of at most " + std::to_string(length_) + " bytes, got " +
-                     std::to_string(needs));
+      return corrupt({.expected = "message metadata of at most " + std::to_string(length_) + " bytes",
+                      .got = std::to_string(needs)});
     if (needs > bytes->size()) return ask(Stage::metadata, begin_, needs);
     HEADRACE_ASSIGN(const Message message, Message::read(bytes->bytes()));
     HEADRACE_ASSIGN(batch_, Batch::of(message));
     HEADRACE_TRY(batch_->fits(*file_.layout));
     body_at_ = begin_ + needs;
     if (batch_->body() > length_ - needs)
-      return corrupt("expected a body of at most " + std::to_string(length_ - needs) + " bytes, got " +
-                     std::to_string(batch_->body()));
+      return corrupt({.expected = "a body of at most " + std::to_string(length_ - needs) + " bytes",
+                      .got = std::to_string(batch_->body())});
     auto reader = RowsReader::make(*file_.columns, *batch_, group_.first, group_.rows, file_.dictionaries);
     if (!reader.ok()) return some_are_wrong(reader.status());
     reader_ = *std::move(reader);

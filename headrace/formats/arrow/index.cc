@@ -20,7 +20,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 }
 
 Status at_byte(Status status, uint64_t byte) {
-  return std::move(status).after(" (at byte " + std::to_string(byte) + ")");
+  return std::move(status).with({.byte = byte}).after(" (at byte " + std::to_string(byte) + ")");
 }
 
 // Collects the index of a file, message by message.
@@ -41,7 +41,7 @@ class Found {
     HEADRACE_ASSIGN(const Batch batch, Batch::of(message));
     contents_.is_compressed |= batch.codec() != Codec::none;
     if (__builtin_add_overflow(rows_, batch.rows(), &rows_) || rows_ > (uint64_t{1} << 48))
-      return corrupt("expected fewer than 2^48 rows, got more");
+      return corrupt({.expected = "fewer than 2^48 rows", .got = "more"});
     if (index_.records.empty()) contents_.rows_each = batch.rows();
     const bool is_even = contents_.first_row.empty() && batch.rows() == contents_.rows_each;
     if (!is_even && contents_.first_row.empty())
@@ -97,8 +97,8 @@ class FileSteps final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> ask_ends() {
     if (size_ < kHead + kTrailer)
-      return corrupt("expected at least " + std::to_string(kHead + kTrailer) + " bytes, got " +
-                     std::to_string(size_));
+      return corrupt({.expected = "at least " + std::to_string(kHead + kTrailer) + " bytes",
+                      .got = std::to_string(size_)});
     if (!within(kHead, schema_, size_ - kTrailer)) schema_ = 0;
     stage_ = Stage::ends;
     std::vector<Extent> extents{{0, size_ - tail_, tail_}};
@@ -109,12 +109,13 @@ class FileSteps final : public Opening<FileIndex> {
   Result<Step<FileIndex>> read_tail(std::span<const std::byte> tail) {
     const auto trailer = tail.last(kTrailer);
     if (text_of(trailer.subspan(4)) != kMagic)
-      return corrupt("expected ARROW1 at its end, byte " + std::to_string(size_ - 6) +
-                     ", got other bytes; the file may be incomplete");
+      return corrupt({.expected = "ARROW1 at its end, byte " + std::to_string(size_ - 6),
+                      .got = "other bytes",
+                      .fix = "the file may be incomplete"});
     const uint64_t length = load<uint32_t>(trailer.data());
     if (length > size_ - kTrailer - kHead)
-      return corrupt("expected a footer before byte " + std::to_string(size_ - kTrailer) +
-                     ", got a length of " + std::to_string(length) + " bytes");
+      return corrupt({.expected = "a footer before byte " + std::to_string(size_ - kTrailer),
+                      .got = "a length of " + std::to_string(length) + " bytes"});
     footer_at_ = size_ - kTrailer - length;
     if (length + kTrailer > tail.size()) {
       stage_ = Stage::footer;
@@ -147,8 +148,9 @@ class FileSteps final : public Opening<FileIndex> {
       if (block.offset < end || block.metadata < kPrefix ||
           !within(block.offset, block.metadata, footer_at_) ||
           !within(block.offset + block.metadata, block.body, footer_at_))
-        return corrupt("expected " + what + " " + std::to_string(i) + " after byte " + std::to_string(end) +
-                       " and before the footer, got one at byte " + std::to_string(block.offset));
+        return corrupt({.expected = what + " " + std::to_string(i) + " after byte " + std::to_string(end) +
+                                    " and before the footer",
+                        .got = "one at byte " + std::to_string(block.offset)});
       end = block.offset + block.size();
       out.push_back(block);
     }
@@ -195,9 +197,10 @@ class FileSteps final : public Opening<FileIndex> {
   Status read_batch(const Block& block, std::span<const std::byte> bytes) {
     HEADRACE_ASSIGN(const Message message, Message::read(bytes));
     if (metadata_length(bytes) != block.metadata || message.body > block.body)
-      return corrupt("expected a message of " + std::to_string(block.metadata) + " and " +
-                     std::to_string(block.body) + " bytes as in the footer, got " +
-                     std::to_string(metadata_length(bytes)) + " and " + std::to_string(message.body));
+      return corrupt(
+          {.expected = "a message of " + std::to_string(block.metadata) + " and " +
+                       std::to_string(block.body) + " bytes as in the footer",
+           .got = std::to_string(metadata_length(bytes)) + " and " + std::to_string(message.body)});
     return found_.batch(message, {block.offset, block.size()});
   }
 
@@ -222,7 +225,7 @@ class StreamSteps final : public Opening<FileIndex> {
     }
     const uint64_t left = size_ - position_;
     if (is_ended_ || left == 0) {
-      if (!found_.has_schema()) return corrupt("expected a stream with a schema, got none");
+      if (!found_.has_schema()) return corrupt({.expected = "a stream with a schema", .got = "none"});
       return Step<FileIndex>(found_.finish());
     }
     return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needs_), left)}});
@@ -246,8 +249,8 @@ class StreamSteps final : public Opening<FileIndex> {
       is_ended_ = metadata == 0;
       if (is_ended_) return {};
       if (metadata > left)
-        return corrupt("expected message metadata of at most " + std::to_string(left) + " bytes, got " +
-                       std::to_string(metadata));
+        return corrupt({.expected = "message metadata of at most " + std::to_string(left) + " bytes",
+                        .got = std::to_string(metadata)});
       if (metadata > rest.size()) {
         needs_ = metadata;
         break;
@@ -265,8 +268,9 @@ class StreamSteps final : public Opening<FileIndex> {
   Result<bool> message(std::span<const std::byte> rest, uint64_t metadata) {
     HEADRACE_ASSIGN(const Message message, Message::read(rest.first(metadata)));
     if (message.body > size_ - position_ - metadata)
-      return corrupt("expected a body of at most " + std::to_string(size_ - position_ - metadata) +
-                     " bytes, got " + std::to_string(message.body));
+      return corrupt(
+          {.expected = "a body of at most " + std::to_string(size_ - position_ - metadata) + " bytes",
+           .got = std::to_string(message.body)});
     const uint64_t length = metadata + message.body;
     if (!found_.has_schema()) {
       HEADRACE_TRY(found_.schema(rest.first(metadata)));
@@ -277,8 +281,8 @@ class StreamSteps final : public Opening<FileIndex> {
       if (needs_ != 0) return false;
       found_.dictionary(rest.first(length));
     } else {
-      return corrupt("expected a record batch or a dictionary, got message type " +
-                     std::to_string(message.kind));
+      return corrupt({.expected = "a record batch or a dictionary",
+                      .got = "message type " + std::to_string(message.kind)});
     }
     position_ += length;
     return true;
@@ -308,9 +312,10 @@ class Steps final : public Opening<FileIndex> {
       case Form::stream: steps_ = std::make_unique<StreamSteps>(file_.size); break;
       case Form::feather1:
         return Status(Code::unavailable,
-                      "expected an Arrow IPC file or stream, got Feather V1; pyarrow.feather.write_feather "
-                      "writes Feather V2, which is an Arrow file");
-      case Form::none: return corrupt("expected ARROW1 or a schema message at byte 0, got neither");
+                      {.expected = "an Arrow IPC file or stream",
+                       .got = "Feather V1",
+                       .fix = "pyarrow.feather.write_feather writes Feather V2, which is an Arrow file"});
+      case Form::none: return corrupt({.expected = "ARROW1 or a schema message at byte 0", .got = "neither"});
     }
     return steps_->advance({});
   }
@@ -328,13 +333,13 @@ Result<StoredSchema> schema_in(std::string_view stored) {
   if (!stored.starts_with(kOfFooter)) {
     HEADRACE_ASSIGN(const Message message, Message::read(bytes));
     if (message.kind != Message::schema)
-      return corrupt("expected a schema first, got message type " + std::to_string(message.kind));
+      return corrupt({.expected = "a schema first", .got = "message type " + std::to_string(message.kind)});
     return StoredSchema{message.header, message.version};
   }
   HEADRACE_ASSIGN(const FlatTable footer, FlatTable::root(bytes.subspan(kOfFooter.size())));
   HEADRACE_ASSIGN(const auto version, footer.number<int16_t>(0, 0));
   HEADRACE_ASSIGN(const auto schema, footer.table(1));
-  if (!schema) return corrupt("expected a schema in the footer, got none");
+  if (!schema) return corrupt({.expected = "a schema in the footer", .got = "none"});
   HEADRACE_TRY(check_version(version));
   return StoredSchema{*schema, version};
 }

@@ -131,8 +131,8 @@ Status RowsReader::want_present(size_t i) {
   for (const NodeAt& at : column.rows) {
     HEADRACE_ASSIGN(const Node node, batch_->node(at.node));
     if (node.rows != batch_->rows())
-      return corrupt("expected " + std::to_string(batch_->rows()) + " rows in column '" + column.name +
-                     "', got " + std::to_string(node.rows));
+      return corrupt({.expected = std::to_string(batch_->rows()) + " rows in column '" + column.name + "'",
+                      .got = std::to_string(node.rows)});
     if (node.nulls == 0) continue;
     values_[i].present.push_back({{}, first_ % 8});
     HEADRACE_TRY(want(i, Part::present, at.validity, first_byte(first_), bytes_of(first_, count_)));
@@ -196,10 +196,10 @@ Status RowsReader::want_behind(size_t i) {
         view.length >= 0 && (view.is_short() || (view.offset >= 0 && view.buffer >= 0 &&
                                                  static_cast<size_t>(view.buffer) < spans.size()));
     if (!is_right)
-      return corrupt("expected a view with a length >= 0 and one of " + std::to_string(spans.size()) +
-                     " buffers in column '" + column.name + "', got length " + std::to_string(view.length) +
-                     " and buffer " + std::to_string(view.buffer) + " in row " +
-                     std::to_string(first_ + row));
+      return corrupt({.expected = "a view with a length >= 0 and one of " + std::to_string(spans.size()) +
+                                  " buffers in column '" + column.name + "'",
+                      .got = "length " + std::to_string(view.length) + " and buffer " +
+                             std::to_string(view.buffer) + " in row " + std::to_string(first_ + row)});
     sum += static_cast<uint64_t>(view.length);
     if (view.is_short()) continue;
     Span& span = spans[static_cast<size_t>(view.buffer)];
@@ -209,9 +209,9 @@ Status RowsReader::want_behind(size_t i) {
   }
   // Views may share bytes, so a small file could require much memory.
   if (sum > kFree && sum / kMaxRatio > batch_->body())
-    return corrupt("expected views of at most " + std::to_string(kMaxRatio) +
-                   " times the bytes of their batch in column '" + column.name + "', got " +
-                   std::to_string(sum) + " bytes");
+    return corrupt({.expected = "views of at most " + std::to_string(kMaxRatio) +
+                                " times the bytes of their batch in column '" + column.name + "'",
+                    .got = std::to_string(sum) + " bytes"});
   HEADRACE_ASSIGN(const uint32_t views, batch_->buffer(column.offsets));
   values.behind.resize(spans.size());
   for (size_t k = 0; k < spans.size(); ++k) {
@@ -319,8 +319,9 @@ Status RowsReader::check_offsets(size_t i) {
 // Lists of nulls are empty: there is nothing else that they could be.
 Status RowsReader::check_empty(size_t i) {
   if (values_[i].num_items == 0) return {};
-  return corrupt("expected empty lists in column '" + std::string(values_[i].name) +
-                 "', whose items have the null type, got items");
+  return corrupt({.expected = "empty lists in column '" + std::string(values_[i].name) +
+                              "', whose items have the null type",
+                  .got = "items"});
 }
 
 void RowsReader::settle(size_t i) {

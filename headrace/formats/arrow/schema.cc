@@ -70,7 +70,7 @@ Result<DType> int_type(const FlatTable& type) {
     case 16: return is_signed ? DType::i16 : DType::u16;
     case 32: return is_signed ? DType::i32 : DType::u32;
     case 64: return is_signed ? DType::i64 : DType::u64;
-    default: return corrupt("expected an integer of 8 to 64 bits, got " + std::to_string(bits));
+    default: return corrupt({.expected = "an integer of 8 to 64 bits", .got = std::to_string(bits)});
   }
 }
 
@@ -78,7 +78,7 @@ Result<DType> float_type(const FlatTable& type) {
   constexpr DType floats[] = {DType::f16, DType::f32, DType::f64};
   HEADRACE_ASSIGN(const auto precision, type.number<int16_t>(0, 0));
   if (precision < 0 || precision > 2)
-    return corrupt("expected a float precision of 0 to 2, got " + std::to_string(precision));
+    return corrupt({.expected = "a float precision of 0 to 2", .got = std::to_string(precision)});
   return floats[precision];
 }
 
@@ -132,12 +132,14 @@ class Walk {
     HEADRACE_ASSIGN(const auto type, field.table(3));
     HEADRACE_ASSIGN(const auto dictionary, field.table(4));
     if (!type)
-      return corrupt("expected a type for column '" + std::string(name.substr(0, 100)) + "', got none");
+      return corrupt(
+          {.expected = "a type for column '" + std::string(name.substr(0, 100)) + "'", .got = "none"});
     Column column;
     column.name = prefix + std::string(name);
     if (column.name.size() > kMaxName)
-      return corrupt("expected names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
-                     std::to_string(column.name.size()) + ", '" + column.name.substr(0, 100) + "…'");
+      return corrupt({.expected = "names of at most " + std::to_string(kMaxName) + " bytes",
+                      .got = "one of " + std::to_string(column.name.size()) + ", '" +
+                             column.name.substr(0, 100) + "…'"});
     column.rows = parents_;
     if (dictionary) return encoded(field, *dictionary, column, depth);
     return of_type(field, *type, kind, column, depth);
@@ -233,8 +235,9 @@ class Walk {
 
   static Status widen(Column& column, int32_t count) {
     if (count < 0 || count > kMaxWidth)
-      return corrupt("expected a width of 0 to " + std::to_string(kMaxWidth) + " in column '" + column.name +
-                     "', got " + std::to_string(count));
+      return corrupt(
+          {.expected = "a width of 0 to " + std::to_string(kMaxWidth) + " in column '" + column.name + "'",
+           .got = std::to_string(count)});
     if (column.item.rank() + 2 > kMaxRank || column.item.count() > kMaxWidth / std::max(count, 1))
       column.refused = "fixed-size lists this large or this deeply nested";
     else
@@ -396,7 +399,7 @@ TensorSpec Column::spec() const {
 Result<Layout> read_layout(const FlatTable& schema, int version) {
   HEADRACE_ASSIGN(const auto endianness, schema.number<int16_t>(0, 0));
   if (endianness != 0)
-    return Status(Code::unavailable, "expected little-endian numbers, got big-endian ones");
+    return Status(Code::unavailable, {.expected = "little-endian numbers", .got = "big-endian ones"});
   HEADRACE_ASSIGN(const auto fields, schema.vector(1, 4));
   Layout out;
   HEADRACE_TRY(Walk(&out, version).fields(schema, fields, "", 0));
@@ -436,7 +439,7 @@ Result<std::vector<Column>> choose_columns(Layout layout, const std::vector<std:
                                            "); select others with columns=: " +
                                            (served.empty() ? "there is none" : first_names(served)));
     if (!seen.insert(column.name).second)
-      return invalid("expected each column once, got '" + column.name + "' twice");
+      return invalid({.expected = "each column once", .got = "'" + column.name + "' twice"});
     chosen.push_back(column);
     return {};
   };
@@ -456,9 +459,9 @@ Result<std::vector<Column>> choose_columns(Layout layout, const std::vector<std:
       HEADRACE_TRY(choose(column));
       found = true;
     }
-    if (!found) return invalid(no_such_column(name, served));
+    if (!found) return no_such_column("columns", name, served);
   }
-  if (chosen.empty()) return corrupt("expected at least one column, got none");
+  if (chosen.empty()) return corrupt({.expected = "at least one column", .got = "none"});
   return chosen;
 }
 

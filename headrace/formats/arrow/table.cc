@@ -53,7 +53,7 @@ Result<Dictionaries> read_dictionaries(const std::vector<std::string>& messages,
     const BufferPtr bytes = copy_of(text);
     HEADRACE_ASSIGN(const Message message, Message::read(bytes->bytes()));
     if (message.kind != Message::dictionary)
-      return corrupt("expected a dictionary, got message type " + std::to_string(message.kind));
+      return corrupt({.expected = "a dictionary", .got = "message type " + std::to_string(message.kind)});
     HEADRACE_ASSIGN(const DictionaryMessage about, dictionary_of(message));
     const auto uses = [&](const Column& column) { return column.dictionary == about.id; };
     const auto user = std::ranges::find_if(columns, uses);
@@ -166,13 +166,13 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
   std::vector<Contents> contents;
   for (size_t i = 0; i < files.size(); ++i) {
     auto one = unpack(indexes[i]);
-    if (!one.ok()) return one.status().before(in_quotes(files[i].path) + ": ");
+    if (!one.ok()) return one.status().in_file(files[i].path);
     contents.push_back(*std::move(one));
   }
   Making making(&out, columns, nulls, align_labels, known_beside_nulls(contents));
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], std::move(indexes[i]), std::move(contents[i]));
-    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
+    if (!status.ok()) return std::move(status).in_file(files[i].path);
   }
   HEADRACE_TRY(making.finish());
   HEADRACE_ASSIGN(out.nulls, nulls.of_fields(out.schema));

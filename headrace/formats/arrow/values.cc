@@ -7,8 +7,10 @@ namespace headrace::arrow {
 namespace {
 
 Status got_null(const Values& values, std::string_view what, const std::string& how_to_read_it) {
-  return corrupt("expected " + std::string(what) + " in column '" + std::string(values.name) + "', got null" +
-                 how_to_read_it);
+  return corrupt({.expected = std::string(what) + " in column '" + std::string(values.name) + "'",
+                  .got = "null",
+                  .fix = how_to_read_it})
+      .with({.field = std::string(values.name), .option = "nulls"});
 }
 
 Status null_item(const Values& values, std::string_view what, bool may_be_nan) {
@@ -149,9 +151,9 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
   if (!dictionary) return {};
   const uint64_t place = place_in_dictionary(out);
   if (place >= dictionary->count)
-    return corrupt("expected an index below " + std::to_string(dictionary->count) +
-                   " into the dictionary of column '" + std::string(name) + "', got " +
-                   std::to_string(place));
+    return corrupt({.expected = "an index below " + std::to_string(dictionary->count) +
+                                " into the dictionary of column '" + std::string(name) + "'",
+                    .got = std::to_string(place)});
   return dictionary->at(place, nulls, out);
 }
 

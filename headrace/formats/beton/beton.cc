@@ -33,7 +33,8 @@ class BetonSample final : public Block {
  public:
   explicit BetonSample(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row != 0) return invalid("beton: expected row 0 of a sample, got " + std::to_string(row));
+    if (row != 0)
+      return invalid({.expected = "row 0 of a sample", .got = std::to_string(row)}).in_format("beton");
     fields = fields_;
     return {};
   }
@@ -52,8 +53,9 @@ class BetonSamples final : public Block {
         bytes_(std::move(bytes)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= samples_.size())
-      return invalid("beton: expected a row below " + std::to_string(samples_.size()) + ", got " +
-                     std::to_string(row));
+      return invalid(
+                 {.expected = "a row below " + std::to_string(samples_.size()), .got = std::to_string(row)})
+          .in_format("beton");
     return read_whole(*table_, samples_[row], bytes_, at_[row], fields);
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
@@ -208,7 +210,7 @@ int recognise(const Probe& probe) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (path.listing) return invalid("expected a file, got a folder");
+  if (path.listing) return invalid({.expected = "a file", .got = "a folder"});
   HEADRACE_ASSIGN(const std::string images, request.text("images", "auto"));
   if (images != "auto" && images != "encoded")
     return invalid("images must be \"auto\" or \"encoded\", got \"" + images + "\"");

@@ -33,7 +33,8 @@ Result<DType> array_dtype(const std::string& json) {
     if (const auto dtype = parse_dtype(name[0] + std::to_string(8 * (name[1] - '0'))); dtype.ok())
       return *dtype;
   if (name == "b1") return DType::boolean;
-  return Status(Code::unavailable, "expected an array of little-endian numbers, got " + json.substr(0, 60));
+  return Status(Code::unavailable,
+                {.expected = "an array of little-endian numbers", .got = std::string(json.substr(0, 60))});
 }
 
 Result<TensorSpec> array_spec(std::span<const std::byte> args) {
@@ -50,10 +51,10 @@ Result<TensorSpec> array_spec(std::span<const std::byte> args) {
   const auto length = load<uint64_t>(args, 8 * kDims);
   const std::span<const std::byte> rest = args.subspan(8 * kDims + 8);
   if (length > rest.size())
-    return corrupt("expected a dtype, got a description of " + std::to_string(length) + " bytes");
+    return corrupt({.expected = "a dtype", .got = "a description of " + std::to_string(length) + " bytes"});
   HEADRACE_ASSIGN(out.dtype, array_dtype(text_until_nul(rest.first(length))));
   if (out.size_bytes() > uint64_t{1} << 31)
-    return corrupt("expected an array of at most 2 GiB, got " + out.text());
+    return corrupt({.expected = "an array of at most 2 GiB", .got = out.text()});
   return out;
 }
 
@@ -80,9 +81,8 @@ Result<Slot> read_field(int type, std::span<const std::byte> args, BetonField& o
   const char* what = type == 6     ? "a torch tensor"
                      : type == 255 ? "a field of the user's own class"
                                    : "an unknown type";
-  return Status(Code::unavailable,
-                "expected a float, an int, an RGB image, bytes, an array or JSON, got type " +
-                    std::to_string(type) + ", " + what);
+  return Status(Code::unavailable, {.expected = "a float, an int, an RGB image, bytes, an array or JSON",
+                                    .got = "type " + std::to_string(type) + ", " + what});
 }
 
 uint64_t aligned(uint64_t at, uint64_t alignment) { return (at + alignment - 1) / alignment * alignment; }
@@ -91,21 +91,22 @@ uint64_t aligned(uint64_t at, uint64_t alignment) { return (at + alignment - 1) 
 
 Result<BetonHeader> BetonHeader::parse(std::span<const std::byte> bytes, uint64_t file_size) {
   if (bytes.size() < kBetonHeader)
-    return corrupt("expected a header of 24 bytes, got " + std::to_string(bytes.size()));
+    return corrupt({.expected = "a header of 24 bytes", .got = std::to_string(bytes.size())});
   if (load<uint16_t>(bytes) != 2)
-    return corrupt("expected version 2 at byte 0, got " + std::to_string(load<uint16_t>(bytes)));
+    return corrupt({.expected = "version 2 at byte 0", .got = std::to_string(load<uint16_t>(bytes))});
   BetonHeader out{load<uint16_t>(bytes, 2), load<uint32_t>(bytes, 4), load<uint64_t>(bytes, 8),
                   load<uint64_t>(bytes, 16)};
-  if (out.num_fields == 0) return corrupt("expected at least one field, got none");
+  if (out.num_fields == 0) return corrupt({.expected = "at least one field", .got = "none"});
   if (out.page_size < kLeastPage || !std::has_single_bit(out.page_size))
-    return corrupt("expected a page size that is a power of two and at least 2 MiB, got " +
-                   std::to_string(out.page_size) + " bytes");
+    return corrupt({.expected = "a page size that is a power of two and at least 2 MiB",
+                    .got = std::to_string(out.page_size) + " bytes"});
   if (out.records() > file_size || out.num_samples > file_size - out.records())
     return corrupt(std::to_string(out.num_fields) + " fields and " + std::to_string(out.num_samples) +
                    " samples do not fit into a file of " + std::to_string(file_size) + " bytes");
   if (out.table < out.records() || out.table > file_size || (file_size - out.table) % 24 != 0)
-    return corrupt("expected a table of allocations from byte " + std::to_string(out.table) +
-                   " to the end, got a file of " + std::to_string(file_size) + " bytes");
+    return corrupt(
+        {.expected = "a table of allocations from byte " + std::to_string(out.table) + " to the end",
+         .got = "a file of " + std::to_string(file_size) + " bytes"});
   return out;
 }
 
@@ -117,10 +118,10 @@ Result<BetonLayout> BetonLayout::parse(std::span<const std::byte> bytes) {
     field.name = text_until_nul(bytes.subspan(1, kNameBytes));
     for (const BetonField& other : out.fields)
       if (other.name == field.name)
-        return corrupt("expected each field once, got " + in_quotes(field.name) + " twice");
+        return corrupt({.expected = "each field once", .got = in_quotes(field.name) + " twice"});
     const auto slot =
         read_field(std::to_integer<int>(bytes[0]), bytes.subspan(kArgs, kBetonField - kArgs), field);
-    if (!slot.ok()) return slot.status().before("field " + in_quotes(field.name) + ": ");
+    if (!slot.ok()) return slot.status().in_field(field.name);
     field.at = aligned(out.record, slot->alignment);
     out.record = field.at + slot->bytes;
     most = std::max(most, slot->alignment);

@@ -27,7 +27,7 @@ class CaptionBlock final : public Block {
   CaptionBlock(Tensor image, std::vector<std::vector<Tensor>> rows)
       : image_(std::move(image)), rows_(std::move(rows)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row >= rows_.size()) return invalid("captions: no caption " + std::to_string(row));
+    if (row >= rows_.size()) return invalid("no caption " + std::to_string(row)).in_format("captions");
     fields.assign(1, image_);
     fields.insert(fields.end(), rows_[row].begin(), rows_[row].end());
     return {};
@@ -46,8 +46,8 @@ class OpenCaptioned final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) {
       if (!is_below(set_->captions.images[image_]))
-        return corrupt("expected a name below the images' folder, got " +
-                       in_quotes(set_->captions.images[image_]));
+        return corrupt(
+            {.expected = "a name below the images' folder", .got = in_quotes(set_->captions.images[image_])});
       return Step<BlockPtr>(std::vector<Extent>{{image_, 0, kToEnd}});
     }
     Tensor image{bytes[0], 0, DType::bytes, {static_cast<int64_t>(bytes[0]->size())}, nullptr};
@@ -233,7 +233,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   set.path = path;
   HEADRACE_ASSIGN(const std::string each, request.text("each", "image"));
   if (each != "image" && each != "caption")
-    return invalid("each: expected \"image\" or \"caption\", got \"" + each + "\"");
+    return invalid({.expected = "\"image\" or \"caption\"", .got = "\"" + each + "\""}).in_option("each");
   set.each_caption = each == "caption";
   HEADRACE_ASSIGN(set.root,
                   request.text("images", request.folders.empty() ? parent_of(path) : request.folders[0]));

@@ -42,8 +42,8 @@ class FindRecords final : public Opening<std::vector<FoundArray>> {
   Result<Step<std::vector<FoundArray>>> advance(std::span<const BufferPtr>) override {
     const uint64_t record = record_of(classes_), labels = labels_of(classes_);
     if (size_ % record != 0)
-      return corrupt("expected whole records of " + std::to_string(record) + " bytes, got " +
-                     std::to_string(size_) + " bytes");
+      return corrupt({.expected = "whole records of " + std::to_string(record) + " bytes",
+                      .got = std::to_string(size_) + " bytes"});
     std::vector<FoundArray> out;
     out.push_back(field("image", {DType::u8, {32, 32, 3}}, labels, kImage, interleave));
     out.push_back(field("label", {DType::i64, {}}, labels - 1, 1, widen));
@@ -99,10 +99,11 @@ Result<int64_t> classes_of(const OpenRequest& request, const std::vector<SourceF
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const std::vector<SourceFile>& files = request.path().files;
-  if (files.empty()) return invalid("expected files, got none");
+  if (files.empty()) return invalid({.expected = "files", .got = "none"});
   if (std::ranges::any_of(files, is_training) && std::ranges::any_of(files, is_test))
-    return invalid(
-        "expected training files or test files, got both; read data_batch_*.bin or test_batch.bin instead");
+    return invalid({.expected = "training files or test files",
+                    .got = "both",
+                    .fix = "read data_batch_*.bin or test_batch.bin instead"});
   HEADRACE_ASSIGN(const int64_t classes, classes_of(request, files));
   std::vector<ArrayWalk> walks;
   for (const SourceFile& file : files) walks.push_back(std::make_unique<FindRecords>(classes, file.size));

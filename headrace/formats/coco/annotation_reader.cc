@@ -34,8 +34,8 @@ class CocoWalk final : public Opening<FileIndex> {
       if (progress == Progress::done) continue;
       if (is_last()) return corrupt("ends inside a value, or before all brackets are closed");
       if (text_.size() - at_ > kMostCocoValue)
-        return Status(Code::exhausted,
-                      "expected values of at most 64 MiB, got a longer one at byte " + place_text(0));
+        return Status(Code::exhausted, {.expected = "values of at most 64 MiB",
+                                        .got = "a longer one at byte " + place_text(0)});
       break;
     }
     if (!is_last()) {
@@ -43,7 +43,7 @@ class CocoWalk final : public Opening<FileIndex> {
       const uint64_t length = std::min<uint64_t>(size_ - read, std::max(window_, text_.size() - at_));
       return Step<FileIndex>(std::vector<Extent>{{0, read, length}});
     }
-    if (state_ != State::end) return corrupt("expected a JSON object, got none");
+    if (state_ != State::end) return corrupt({.expected = "a JSON object", .got = "none"});
     HEADRACE_TRY(elements_.finish());
     FileIndex out;
     out.extra = elements_.table().pack();

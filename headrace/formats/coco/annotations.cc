@@ -76,7 +76,8 @@ Status CocoTable::finish() {
   std::ranges::sort(by_id, {}, id_of);
   const auto twice = std::ranges::adjacent_find(by_id, {}, id_of);
   if (twice != by_id.end())
-    return corrupt("expected each image once, got image " + std::to_string(image_ids[*twice]) + " twice");
+    return corrupt(
+        {.expected = "each image once", .got = "image " + std::to_string(image_ids[*twice]) + " twice"});
   constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   std::vector<uint32_t> places(images.size(), kNone);
   first.assign(image_ids.size() + 1, 0);

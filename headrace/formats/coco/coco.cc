@@ -205,7 +205,7 @@ Result<CocoMasks> masks_of(const OpenRequest& request) {
   if (!given || given->is_null()) return CocoMasks::none;
   if (given->boolean()) return *given->boolean() ? CocoMasks::planes : CocoMasks::none;
   if (given->text() && *given->text() == "map") return CocoMasks::map;
-  return invalid("masks: expected a bool or \"map\", got " + given->dump());
+  return invalid({.expected = "a bool or \"map\"", .got = std::string(given->dump())}).in_option("masks");
 }
 
 // An option with two possible values.
@@ -214,8 +214,9 @@ Result<bool> is_second(const OpenRequest& request, const char* option, const cha
   HEADRACE_ASSIGN(const std::string given, request.text(option, first));
   if (given == first) return false;
   if (given == second) return true;
-  return invalid(std::string(option) + ": expected \"" + first + "\" or \"" + second + "\", got \"" + given +
-                 "\"");
+  return invalid(
+             {.expected = std::string("\"") + first + "\" or \"" + second + "\"", .got = "\"" + given + "\""})
+      .in_option(option);
 }
 
 Result<CocoOptions> options_of(const OpenRequest& request) {
@@ -227,16 +228,17 @@ Result<CocoOptions> options_of(const OpenRequest& request) {
   HEADRACE_ASSIGN(out.each_caption, is_second(request, "each", "image", "caption"));
   HEADRACE_ASSIGN(out.classes, request.strings("classes"));
   if (out.labels_are_ids && !out.classes.empty())
-    return invalid("expected either classes=, which numbers the labels, or labels=\"category_id\", got both");
+    return invalid(
+        {.expected = "either classes=, which numbers the labels, or labels=\"category_id\"", .got = "both"});
   return out;
 }
 
 Status check(const Coco& coco) {
-  if (coco.table.num_images() == 0) return invalid("expected at least one image, got none");
+  if (coco.table.num_images() == 0) return invalid({.expected = "at least one image", .got = "none"});
   if (coco.options.each_caption && !coco.has(CocoTable::has_caption))
     return invalid("each=\"caption\": expected annotations with captions, got none");
   if (coco.options.masks != CocoMasks::none && !coco.has(CocoTable::has_outline | CocoTable::has_segments))
-    return invalid("masks: expected annotations with a segmentation, got none");
+    return invalid({.expected = "annotations with a segmentation", .got = "none"}).in_option("masks");
   return {};
 }
 
@@ -253,8 +255,10 @@ Status number_by_classes(Coco& coco) {
   for (const uint32_t member : table.members) {
     const int64_t category = table.label_of(table.categories[member]);
     if (category < 0 || coco.labels[static_cast<size_t>(category)] >= 0) continue;
-    return invalid("classes: expected all categories that annotations have, got a list without " +
-                   in_quotes(table.category_names[static_cast<size_t>(category)]));
+    return invalid(
+               {.expected = "all categories that annotations have",
+                .got = "a list without " + in_quotes(table.category_names[static_cast<size_t>(category)])})
+        .in_option("classes");
   }
   return {};
 }
@@ -286,8 +290,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
     std::string names;
     for (const std::string& name : annotation_files(*path.listing))
       names += (names.empty() ? "" : ", ") + in_quotes(join_path(path.path, name));
-    return invalid("expected an annotation file, got a folder" +
-                   (names.empty() ? "" : "; there are " + names));
+    return invalid({.expected = "an annotation file",
+                    .got = "a folder" + (names.empty() ? "" : "; there are " + names)});
   }
   HEADRACE_ASSIGN(const CocoOptions options, options_of(request));
   RecordOpening out;

@@ -208,7 +208,7 @@ bool CocoElements::read_category(JsonReader& reader) {
 }
 
 Status CocoElements::keep() {
-  if (lacks_) return corrupt(std::string("expected ") + lacks_ + ", got none");
+  if (lacks_) return corrupt({.expected = std::string(lacks_), .got = "none"});
   switch (kind_) {
     case Kind::image: return keep_image();
     case Kind::annotation: return keep_annotation();
@@ -228,8 +228,8 @@ Status CocoElements::keep_annotation() {
   if (has_segments_) {
     table_.has |= CocoTable::has_segments;
     if (!segment_files_.emplace(annotation_.image, segment_file_).second)
-      return corrupt("expected one list of segments per image, got a second one for image " +
-                     std::to_string(annotation_.image));
+      return corrupt({.expected = "one list of segments per image",
+                      .got = "a second one for image " + std::to_string(annotation_.image)});
     for (CocoAnnotation& segment : segments_) {
       segment.image = annotation_.image;
       table_.has |= has_of(segment);
@@ -264,7 +264,8 @@ Status CocoElements::finish() {
   std::ranges::stable_sort(categories_, {}, &Category::id);
   for (const Category& category : categories_) {
     if (!table_.category_ids.empty() && table_.category_ids.back() == category.id)
-      return corrupt("expected each category once, got category " + std::to_string(category.id) + " twice");
+      return corrupt(
+          {.expected = "each category once", .got = "category " + std::to_string(category.id) + " twice"});
     table_.category_ids.push_back(category.id);
     table_.category_names.add(category.name);
     table_.category_keypoints.add(category.keypoints), table_.category_skeletons.add(category.skeleton);

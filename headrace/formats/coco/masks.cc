@@ -63,8 +63,8 @@ class Outline {
 
 Result<Point> scaled(double x, double y) {
   if (!(std::abs(x) <= kFarthest) || !(std::abs(y) <= kFarthest))
-    return corrupt("expected polygons within 1e7 pixels, got (" + std::to_string(x) + ", " +
-                   std::to_string(y) + ")");
+    return corrupt({.expected = "polygons within 1e7 pixels",
+                    .got = "(" + std::to_string(x) + ", " + std::to_string(y) + ")"});
   return Point{static_cast<int>(kScale * x + .5), static_cast<int>(kScale * y + .5)};
 }
 
@@ -73,9 +73,9 @@ uint64_t longer_side(const Point& a, const Point& b) {
 }
 
 Status wrong_sum(uint64_t sum, const MaskSize& size) {
-  return corrupt("expected runs of " + std::to_string(size.pixels()) + " pixels, " +
-                 std::to_string(size.height) + " x " + std::to_string(size.width) + ", got " +
-                 (sum > size.pixels() ? "more" : std::to_string(sum)));
+  return corrupt({.expected = "runs of " + std::to_string(size.pixels()) + " pixels, " +
+                              std::to_string(size.height) + " x " + std::to_string(size.width),
+                  .got = std::string((sum > size.pixels() ? "more" : std::to_string(sum)))});
 }
 
 // Collects runs in the order of the counts.
@@ -123,8 +123,8 @@ Status check_mask_size(int64_t height, int64_t width) {
   if (height >= 1 && width >= 1 && height <= kMaxImagePixels && width <= kMaxImagePixels &&
       height * width <= kMaxImagePixels)
     return {};
-  return corrupt("expected height and width of at most " + std::to_string(kMaxImagePixels) + " pixels, got " +
-                 std::to_string(height) + " x " + std::to_string(width));
+  return corrupt({.expected = "height and width of at most " + std::to_string(kMaxImagePixels) + " pixels",
+                  .got = std::to_string(height) + " x " + std::to_string(width)});
 }
 
 Result<std::vector<MaskRun>> runs_of_counts(std::span<const uint64_t> counts, const MaskSize& size) {
@@ -142,11 +142,12 @@ Result<std::vector<MaskRun>> runs_of_text(std::string_view counts, const MaskSiz
     int64_t count = 0;
     const size_t at = whole.size() - counts.size();
     if (!take_number(counts, count))
-      return corrupt("expected compressed counts, got something else at character " + std::to_string(at));
+      return corrupt(
+          {.expected = "compressed counts", .got = "something else at character " + std::to_string(at)});
     // Neither exceeds the size of a mask, unless the string is damaged.
     if (i > 2 && __builtin_add_overflow(count, before, &count)) count = -1;
     if (count < 0)
-      return corrupt("expected counts of at least 0, got less at character " + std::to_string(at));
+      return corrupt({.expected = "counts of at least 0", .got = "less at character " + std::to_string(at)});
     if (!taker.take(static_cast<uint64_t>(count))) return wrong_sum(size.pixels() + 1, size);
     before = last, last = count;
   }
@@ -165,7 +166,8 @@ Status add_polygon(std::span<const double> polygon, const MaskSize& size, uint64
   for (size_t i = 0; i + 1 < points.size(); ++i) {
     const uint64_t length = longer_side(points[i], points[i + 1]);
     if (length > outline)
-      return {Code::exhausted, "expected outlines of at most 13 million pixels in an image, got longer ones"};
+      return {Code::exhausted, Mismatch{.expected = "outlines of at most 13 million pixels in an image",
+                                        .got = "longer ones"}};
     outline -= length;
   }
   Outline drawn(size);

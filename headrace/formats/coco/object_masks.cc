@@ -29,8 +29,9 @@ Result<ObjectMasks> ObjectMasks::make(int64_t height, int64_t width, size_t obje
   const size_t bytes = shape.size_bytes(dtype);
   out.most_ = std::clamp(saturating_mul(from_bytes, kMostMaskRatio), kFreeMaskBytes, kMostMaskBytes);
   if (bytes > out.most_)
-    return Status(Code::exhausted, "expected masks of at most " + std::to_string(out.most_) + " bytes, got " +
-                                       shape.text() + "; masks=\"map\" uses one plane for all objects");
+    return Status(Code::exhausted, {.expected = "masks of at most " + std::to_string(out.most_) + " bytes",
+                                    .got = shape.text(),
+                                    .fix = "masks=\"map\" uses one plane for all objects"});
   out.buffer_ = HeapBuffer::make(bytes);
   if (bytes > 0) std::memset(out.buffer_->mutable_data(), 0, bytes);
   out.tensor_ = {out.buffer_, 0, dtype, shape, nullptr};
@@ -56,7 +57,8 @@ Result<ObjectMasks> ObjectMasks::of_segments(std::span<const std::byte> png, std
                                              bool is_map) {
   HEADRACE_ASSIGN(const ImageHeader header, read_image_header(png));
   if (header.dtype != DType::u8)
-    return corrupt("expected a panoptic image of 8 bits a channel, got " + std::to_string(header.bit_depth));
+    return corrupt(
+        {.expected = "a panoptic image of 8 bits a channel", .got = std::to_string(header.bit_depth)});
   HEADRACE_ASSIGN(ObjectMasks out, make(header.height, header.width, ids.size(), is_map, png.size()));
   std::vector<uint8_t> rgb(out.size_.pixels() * 3);
   Scratch scratch;

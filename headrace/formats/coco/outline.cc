@@ -24,7 +24,7 @@ template <class T> Status read_numbers(JsonReader& reader, const char* wanted, s
     const char* const end = item.text.data() + item.text.size();
     const auto [at, error] = std::from_chars(item.text.data(), end, value);
     if (item.type == JsonType::text || error != std::errc() || at != end)
-      return corrupt(std::string("expected ") + wanted + ", got " + std::string(item.text.substr(0, 40)));
+      return corrupt({.expected = std::string(wanted), .got = std::string(item.text.substr(0, 40))});
     out.push_back(value);
   }
   return reader.ok() ? Status() : not_json(reader);
@@ -37,7 +37,8 @@ Result<std::vector<MaskRun>> read_polygons(JsonReader& reader, const MaskSize& s
   for (bool is_first = true; reader.next_item(is_first); is_first = false) {
     HEADRACE_TRY(read_numbers(reader, "polygons of numbers", polygon));
     if (polygon.size() < 4)
-      return corrupt("expected polygons of at least four numbers, got " + std::to_string(polygon.size()));
+      return corrupt(
+          {.expected = "polygons of at least four numbers", .got = std::to_string(polygon.size())});
     HEADRACE_TRY(add_polygon(polygon, size, outline, runs));
   }
   if (!reader.ok()) return not_json(reader);
@@ -69,10 +70,11 @@ Result<std::vector<MaskRun>> read_runs(JsonReader& reader, const MaskSize& size)
   if (!reader.ok()) return not_json(reader);
   if (sides.size() != 2 || sides[0] != size.height || sides[1] != size.width)
     return corrupt(
-        "expected runs of the image's size, " + std::to_string(size.height) + " x " +
-        std::to_string(size.width) + ", got " +
-        (sides.size() != 2 ? "no size" : std::to_string(sides[0]) + " x " + std::to_string(sides[1])));
-  if (form == none) return corrupt("expected 'counts' of runs, got none");
+        {.expected =
+             "runs of the image's size, " + std::to_string(size.height) + " x " + std::to_string(size.width),
+         .got = std::string(
+             (sides.size() != 2 ? "no size" : std::to_string(sides[0]) + " x " + std::to_string(sides[1])))});
+  if (form == none) return corrupt({.expected = "'counts' of runs", .got = "none"});
   return form == as_list ? runs_of_counts(counts, size) : runs_of_text(text, size);
 }
 

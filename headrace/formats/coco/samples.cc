@@ -19,7 +19,8 @@ class CocoBlock final : public Block {
   CocoBlock(std::vector<Tensor> fields, std::vector<Tensor> captions, size_t held)
       : fields_(std::move(fields)), captions_(std::move(captions)), held_(held) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row > 0 && row >= captions_.size()) return invalid("coco: no caption " + std::to_string(row));
+    if (row > 0 && row >= captions_.size())
+      return invalid("no caption " + std::to_string(row)).in_format("coco");
     fields = fields_;
     if (!captions_.empty()) fields.push_back(captions_[row]);
     return {};
@@ -60,7 +61,7 @@ class OpenCocoImage final : public Opening<BlockPtr> {
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     auto step = bytes.empty() ? ask() : make(bytes);
-    if (!step.ok()) return step.status().before(in_quotes(coco_->json.path) + ": ");
+    if (!step.ok()) return step.status().in_file(coco_->json.path);
     return step;
   }
 
@@ -76,12 +77,16 @@ class OpenCocoImage final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> ask() {
     const std::string_view file = table().file_names[image_];
     if (!is_below(file))
-      return corrupt(name() + ": expected a file_name below the images' folder, got " + in_quotes(file));
+      return corrupt({.expected = "a file_name below the images' folder", .got = in_quotes(file)})
+          .with({.format = "coco"})
+          .before(name() + ": ");
     std::vector<Extent> extents{{1 + image_, 0, kToEnd}};
     if (coco_->has(CocoTable::has_segments)) {
       const std::string_view segments = table().segment_files[image_];
       if (!is_below(segments))
-        return corrupt(name() + ": expected the file_name of its segments, got " + in_quotes(segments));
+        return corrupt({.expected = "the file_name of its segments", .got = in_quotes(segments)})
+            .with({.format = "coco"})
+            .before(name() + ": ");
       extents.push_back({1 + table().num_images() + image_, 0, kToEnd});
     } else if (coco_->options.masks != CocoMasks::none) {
       ask_outlines(extents);
@@ -128,16 +133,17 @@ class OpenCocoImage final : public Opening<BlockPtr> {
   Status check(uint32_t member) const {
     const uint8_t flags = table().flags[member];
     if (coco_->has(CocoTable::has_box) && (flags & kCocoBox) == 0)
-      return corrupt("expected a bbox of four numbers below 1e9, got " +
-                     std::string((flags & kCocoBadBox) != 0 ? "something else" : "none"));
+      return corrupt({.expected = "a bbox of four numbers below 1e9",
+                      .got = std::string((flags & kCocoBadBox) != 0 ? "something else" : "none")});
     if (coco_->has_labels() && (flags & kCocoCategory) == 0)
-      return corrupt("expected an integer category_id, got none");
+      return corrupt({.expected = "an integer category_id", .got = "none"});
     if ((flags & kCocoBadKeypoints) != 0)
-      return corrupt("expected keypoints as numbers x, y, visibility of each, at most " +
-                     std::to_string(kMostKeypoints) + ", got something else");
+      return corrupt({.expected = "keypoints as numbers x, y, visibility of each, at most " +
+                                  std::to_string(kMostKeypoints),
+                      .got = "something else"});
     if (coco_->has(CocoTable::has_keypoints)) HEADRACE_TRY(check_keypoints(member));
     if (coco_->has(CocoTable::has_segments) && (flags & kCocoMissing) != 0)
-      return corrupt("expected an integer id, got none");
+      return corrupt({.expected = "an integer id", .got = "none"});
     return {};
   }
 
@@ -147,8 +153,8 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     const int64_t label = table().label_of(table().categories[member]);
     const uint64_t named = label < 0 ? 0 : table().category_num_keypoints[static_cast<size_t>(label)];
     if (count == 0 || named == 0 || count == named) return {};
-    return corrupt("expected " + std::to_string(named) + " keypoints, as its category names, got " +
-                   std::to_string(count));
+    return corrupt({.expected = std::to_string(named) + " keypoints, as its category names",
+                    .got = std::to_string(count)});
   }
 
   // Where there are fewer than in other annotations, the rest is 0: not labelled.
@@ -211,8 +217,8 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     const int64_t category = table().categories[member];
     out = coco_->options.labels_are_ids ? category : coco_->label_of(category);
     if (out >= 0 || coco_->options.labels_are_ids) return {};
-    return corrupt(name_of(member) + ": expected one of the file's categories, got " +
-                   std::to_string(category));
+    return corrupt({.expected = "one of the file's categories", .got = std::to_string(category)})
+        .before(name_of(member) + ": ");
   }
 
   Status add_masks(std::span<const BufferPtr> bytes, std::vector<Tensor>& fields, size_t& held) const {
@@ -243,7 +249,8 @@ class OpenCocoImage final : public Opening<BlockPtr> {
     std::vector<int64_t> lengths;
     for (const uint32_t member : members()) {
       if ((table().flags[member] & kCocoBadText) != 0)
-        return corrupt(name_of(member) + ": expected a caption that is a UTF-8 string, got something else");
+        return corrupt({.expected = "a caption that is a UTF-8 string", .got = "something else"})
+            .before(name_of(member) + ": ");
       const std::string_view caption = table().captions[member];
       if (coco_->options.each_caption) {
         captions.push_back(text_tensor(caption));

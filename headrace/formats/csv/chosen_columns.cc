@@ -38,8 +38,9 @@ Status check_distinct(const std::vector<std::string>& names) {
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
   if (twice == sorted.end()) return {};
-  return invalid("expected distinct column names, got " + in_quotes(*twice) +
-                 " twice; rename them with names=");
+  return invalid({.expected = "distinct column names",
+                  .got = in_quotes(*twice) + " twice",
+                  .fix = "rename them with names="});
 }
 
 // The names of all columns; every file must have them.
@@ -48,9 +49,7 @@ Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::
   std::vector<std::string> out = options.names;
   const bool is_given = !out.empty();
   for (size_t i = 0; i < contents.size(); ++i) {
-    const auto of_file = [&](Status status) {
-      return std::move(status).before(in_quotes(files[i].path) + ": ");
-    };
+    const auto of_file = [&](Status status) { return std::move(status).in_file(files[i].path); };
     std::vector<std::string> here;
     if (options.has_header && !contents[i].header.empty()) {
       auto names = names_in(contents[i].header, options);
@@ -62,15 +61,16 @@ Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::
     if (here.empty()) continue;  // an empty file
     if (out.empty()) out = here;
     if (here.size() != out.size())
-      return of_file(invalid("expected " + std::to_string(out.size()) + " columns" +
-                             (is_given ? " as in names=" : " as in the files before it") + ", got " +
-                             std::to_string(here.size())));
+      return of_file(invalid({.expected = std::to_string(out.size()) + " columns" +
+                                          (is_given ? " as in names=" : " as in the files before it"),
+                              .got = std::to_string(here.size())}));
     if (!is_given && here != out)
-      return of_file(invalid("expected the columns of the files before it (" + list_of(out) + "), got " +
-                             list_of(here)));
+      return of_file(invalid({.expected = "the columns of the files before it (" + list_of(out) + ")",
+                              .got = std::string(list_of(here))}));
   }
   if (out.empty())
-    return invalid("expected at least one row, to find the columns, got none; name them with names=");
+    return invalid(
+        {.expected = "at least one row, to find the columns", .got = "none", .fix = "name them with names="});
   HEADRACE_TRY(check_distinct(out));
   return out;
 }
@@ -79,8 +79,7 @@ Result<size_t> place_of(std::string_view what, const std::string& name,
                         const std::vector<std::string>& names) {
   const auto found = std::ranges::find(names, name);
   if (found == names.end())
-    return invalid(std::string(what) + ": " +
-                   no_such_column(name, std::vector<std::string_view>(names.begin(), names.end())));
+    return no_such_column(what, name, std::vector<std::string_view>(names.begin(), names.end()));
   return static_cast<size_t>(found - names.begin());
 }
 
@@ -113,7 +112,8 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
   for (const auto& [name, value] : dtypes) {
     HEADRACE_ASSIGN(const size_t place, place_of("dtypes", name, names));
     if (!value.text())
-      return invalid("dtypes: expected a dtype for column " + in_quotes(name) + ", got " + value.dump());
+      return invalid({.expected = "a dtype for column " + in_quotes(name), .got = value.dump()})
+          .in_option("dtypes");
     HEADRACE_ASSIGN(out[place].dtype, parse_dtype(*value.text()));
     out[place].note.clear();
     out[place].is_chosen = true;
@@ -127,8 +127,10 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     if (is_text(column.dtype)) {
       if (std::string stored; options.encoding == Encoding::latin1) {
         if (!utf8_to_latin1(*column.fallback, stored))
-          return invalid("defaults: expected characters of Latin-1 for column " + in_quotes(name) +
-                         ", because of encoding=\"latin-1\", got " + value.dump());
+          return invalid({.expected = "characters of Latin-1 for column " + in_quotes(name) +
+                                      ", because of encoding=\"latin-1\"",
+                          .got = value.dump()})
+              .in_option("defaults");
         column.fallback = std::move(stored);
       }
       column.fallback_value = text_tensor(*column.fallback, column.dtype);
@@ -136,8 +138,9 @@ Result<std::vector<CsvColumn>> typed_columns(const CsvOptions& options, const st
     }
     std::byte number[kSlot];
     if (!parse_number(*column.fallback, column.dtype, number) || column.is_rounded(*column.fallback, number))
-      return invalid("defaults: expected " + std::string(dtype_name(column.dtype)) + " for column " +
-                     in_quotes(name) + ", got " + value.dump());
+      return invalid({.expected = std::string(dtype_name(column.dtype)) + " for column " + in_quotes(name),
+                      .got = value.dump()})
+          .in_option("defaults");
     column.fallback_value = make_tensor({column.dtype, Shape(), number});
   }
   return out;
@@ -201,8 +204,11 @@ Status wrong_field(const CsvColumn& column, std::string_view text) {
   const std::string name = "column " + in_quotes(column.name), dtype(dtype_name(column.dtype));
   if (text.empty())
     return corrupt(name + " is empty in this row; expected " + dtype + "; set a value with defaults={" +
-                   Value(column.name).dump() + ": 0}" + null_is_read(is_float(column.dtype)));
-  return corrupt(name + ": expected " + dtype + ", got " + shown_field(text));
+                   Value(column.name).dump() + ": 0}; " + null_is_read(is_float(column.dtype)))
+        .with({.field = column.name, .option = "nulls", .expected = dtype, .got = "null"});
+  return corrupt({.expected = dtype, .got = shown_field(text)})
+      .with({.field = column.name})
+      .before(name + ": ");
 }
 
 }  // namespace
@@ -242,8 +248,11 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
       if (!parse_number(text, column.dtype, numbers->mutable_data() + i * kSlot))
         return wrong_field(column, text);
       if (column.is_rounded(text, numbers->data() + i * kSlot))
-        return corrupt("column " + in_quotes(column.name) + ": expected numbers that float64 holds, got " +
-                       std::string(text) + how_to_read_rounded(column.name));
+        return corrupt({.expected = "numbers that float64 holds",
+                        .got = std::string(text) + how_to_read_rounded(column.name)})
+            .with({.field = column.name})
+            .with({.field = column.name})
+            .before("column " + in_quotes(column.name) + ": ");
       fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};
       continue;
     }

@@ -65,10 +65,10 @@ Status check_row_ends(const Probe& probe, const CsvDialect& dialect) {
     if (head[i + 1] == '\n') return {};
     const auto has_bytes = [](const SourceFile& file) { return file.size > 0; };
     const auto file = std::ranges::find_if(probe.files, has_bytes);
-    return corrupt(
-        in_quotes((file == probe.files.end() ? probe.files[0] : *file).path) +
-        ": expected rows that end with \\n or \\r\\n, got a file that ends its lines with \\r alone; convert "
-        "it with tr '\\r' '\\n'");
+    return corrupt({.expected = "rows that end with \\n or \\r\\n",
+                    .got = "a file that ends its lines with \\r alone",
+                    .fix = "convert it with tr '\\r' '\\n'"})
+        .in_file((file == probe.files.end() ? probe.files[0] : *file).path);
   }
   return {};
 }

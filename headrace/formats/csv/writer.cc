@@ -78,8 +78,9 @@ class CsvWriter final : public FileWriter {
     }
     row_ += '\n';
     if (row_.size() > kMostCsvRow)
-      return invalid("csv: expected a row of at most " + std::to_string(kMostCsvRow) + " bytes, got " +
-                     std::to_string(row_.size()));
+      return invalid({.expected = "a row of at most " + std::to_string(kMostCsvRow) + " bytes",
+                      .got = std::to_string(row_.size())})
+          .in_format("csv");
     return file_.append(row_);
   }
   const std::vector<Tensor>* as_read() const override { return read_.empty() ? nullptr : &read_; }
@@ -99,13 +100,15 @@ Result<char> delimiter_of(const WriteRequest& request) {
       given.find_first_of("\r\n\"+-.0123456789") != 0 && !std::isalpha(static_cast<unsigned char>(given[0])))
     return given[0];
   return invalid(
-      "csv: delimiter must be one ASCII character that is not part of a number, a quote or a line end, got " +
-      in_quotes(given));
+             "delimiter must be one ASCII character that is not part of a number, a quote or a line end, "
+             "got " +
+             in_quotes(given))
+      .in_format("csv");
 }
 
 Status check_column(const std::string& name, const TensorSpec& spec) {
   const auto refused = [&](const std::string& why) {
-    return invalid("csv: field " + in_quotes(name) + ": " + why);
+    return invalid("field " + in_quotes(name) + ": " + why).in_format("csv");
   };
   if (name.empty()) return refused("expected a name for the header, got an empty one");
   if (spec.dtype == DType::bytes)
@@ -118,7 +121,7 @@ Status check_column(const std::string& name, const TensorSpec& spec) {
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   const Schema& schema = request.schema;
-  if (schema.size() == 0) return invalid("csv: expected at least one field, got none");
+  if (schema.size() == 0) return invalid({.expected = "at least one field", .got = "none"}).in_format("csv");
   for (size_t i = 0; i < schema.size(); ++i) HEADRACE_TRY(check_column(schema.names[i], schema.specs[i]));
   HEADRACE_ASSIGN(const char delimiter, delimiter_of(request));
   HEADRACE_ASSIGN(NewText file, NewText::make("csv", request));

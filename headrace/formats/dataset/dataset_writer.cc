@@ -277,21 +277,28 @@ class DatasetWriterImpl final : public DatasetWriter {
   Status check(const std::vector<Tensor>& fields) const {
     const Schema& schema = request_.schema;
     if (fields.size() != schema.size())
-      return invalid("write: expected " + std::to_string(schema.size()) + " fields, got " +
-                     std::to_string(fields.size()));
+      return invalid({.expected = std::to_string(schema.size()) + " fields",
+                      .got = std::to_string(fields.size())})
+          .in_op("write");
     for (size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].is_ragged())
-        return invalid("write: field " + in_quotes(schema.names[i]) +
-                       ": expected one array per sample, got a batch of rows; write before batch(), or call "
-                       "unbatch()");
+        return invalid({.expected = "one array per sample",
+                        .got = "a batch of rows",
+                        .fix = "write before batch(), or call unbatch()"})
+            .in_field(schema.names[i])
+            .in_op("write");
       if (!schema.specs[i].admits(fields[i].view().spec()))
-        return invalid("write: field " + in_quotes(schema.names[i]) + ": expected " + schema.specs[i].text() +
-                       ", got " + fields[i].view().spec().text());
+        return invalid({.expected = schema.specs[i].text(), .got = fields[i].view().spec().text()})
+            .in_field(schema.names[i])
+            .in_op("write");
     }
     // Nothing that other readers would refuse is written, whatever the format.
     Status status = strings_.check(fields);
     return status.ok() ? status
-                       : std::move(status).before("write: sample " + std::to_string(position_) + ": ");
+                       : std::move(status)
+                             .with({.sample = position_})
+                             .before("sample " + std::to_string(position_) + ": ")
+                             .in_op("write");
   }
 
   std::string shard_name() const {
@@ -373,7 +380,8 @@ class DatasetWriterImpl final : public DatasetWriter {
 
 Result<Form> form_of(const WriterInfo& info, const WriterRequest& request) {
   const DatasetOptions& options = request.options;
-  if (options.shards > 0 && options.shard_size > 0) return invalid("expected shards or shard_size, got both");
+  if (options.shards > 0 && options.shard_size > 0)
+    return invalid({.expected = "shards or shard_size", .got = "both"});
   if (options.shards > 0 && !request.num_samples)
     return invalid(
         "shards needs a known number of samples, but filter, unbatch or on_error(\"skip\") makes it unknown; "
@@ -411,7 +419,7 @@ Result<std::unique_ptr<DatasetWriter>> DatasetWriter::make(const std::string& ta
         std::make_unique<DatasetWriterImpl>(std::move(request), std::move(chosen), std::move(place)));
   };
   auto made = make();
-  if (!made.ok()) return made.status().before("write: ");
+  if (!made.ok()) return made.status().in_op("write");
   return made;
 }
 

@@ -134,7 +134,7 @@ Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& 
   if (!file) return Status(Code::not_found, "there is none");
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   if (size > left)
-    return invalid("expected at most " + std::to_string(left) + " bytes, got " + std::to_string(size));
+    return invalid({.expected = "at most " + std::to_string(left) + " bytes", .got = std::to_string(size)});
   left -= size;
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, size));
   return Manifest::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});

@@ -147,22 +147,25 @@ Status check_beside(const NewDataset& wanted) {
   for (const std::string& path : made)
     if (exists(path) && std::ranges::find(ours, path) == ours.end())
       return invalid(in_quotes(path) + " exists already, and the data set would write its own; remove it" +
-                     (wanted.overwrite ? "" : ", or set overwrite=True (--overwrite) if Headrace wrote it"));
+                     (wanted.overwrite ? "" : ", or set overwrite=True (--overwrite) if Headrace wrote it"))
+          .with({.file = std::string(path)});
   return {};
 }
 
 Status check_target(const NewDataset& wanted) {
   std::error_code error;
   if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
-    return invalid(in_quotes(wanted.target) + " is a link; write to its target " + in_quotes(leads.native()));
+    return invalid(in_quotes(wanted.target) + " is a link; write to its target " + in_quotes(leads.native()))
+        .with({.file = std::string(wanted.target)});
   if (is_empty_folder(wanted.target)) {
     if (!wanted.makes_folder)
-      return invalid(in_quotes(wanted.target) +
-                     " is a folder, but the data set is a file; remove the folder");
+      return invalid(in_quotes(wanted.target) + " is a folder, but the data set is a file; remove the folder")
+          .with({.file = std::string(wanted.target)});
   } else if (exists(wanted.target)) {
     HEADRACE_TRY(check_ours(wanted.target, wanted.overwrite));
     if (!wanted.overwrite)
-      return invalid(in_quotes(wanted.target) + " exists already; overwrite=True (--overwrite) replaces it");
+      return invalid(in_quotes(wanted.target) + " exists already; overwrite=True (--overwrite) replaces it")
+          .with({.file = std::string(wanted.target)});
   }
   return check_beside(wanted);
 }
@@ -182,7 +185,7 @@ UnfinishedDataset::~UnfinishedDataset() {
 
 Result<std::unique_ptr<UnfinishedDataset>> UnfinishedDataset::begin(NewDataset wanted) {
   while (wanted.target.size() > 1 && wanted.target.ends_with('/')) wanted.target.pop_back();
-  if (wanted.target.empty()) return invalid("expected a path to write to, got an empty string");
+  if (wanted.target.empty()) return invalid({.expected = "a path to write to", .got = "an empty string"});
   std::unique_ptr<UnfinishedDataset> out(new UnfinishedDataset(std::move(wanted)));
   if (!exists(out->partial_)) HEADRACE_TRY(check_target(out->wanted_));  // before anything is made
   HEADRACE_TRY(out->enter());
@@ -195,7 +198,9 @@ Status UnfinishedDataset::enter() {
   auto lock = FileLock::take(under(partial_, kLock));
   if (lock.status().code() == Code::not_found) return enter();  // its holder removed the folder
   HEADRACE_ASSIGN(lock_, std::move(lock));
-  if (!lock_) return Status(Code::io, in_quotes(wanted_.target) + " is being written by another process");
+  if (!lock_)
+    return Status(Code::io, in_quotes(wanted_.target) + " is being written by another process")
+        .with({.file = std::string(wanted_.target)});
   HEADRACE_TRY(restore_old());
   const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
@@ -220,7 +225,8 @@ Status UnfinishedDataset::make_partial() const {
 Status UnfinishedDataset::check_partial() const {
   const Status refused =
       invalid(in_quotes(partial_) +
-              " is needed for the unfinished data set, but something else is there; move it away");
+              " is needed for the unfinished data set, but something else is there; move it away")
+          .with({.file = std::string(partial_)});
   std::error_code error;
   if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
   if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
@@ -460,7 +466,8 @@ Status check_finished(Store& store, const std::string& path) {
     if (is_unfinished)
       return invalid(in_quotes(folder) +
                      " is an unfinished data set: it is still being written, or its writer was stopped; "
-                     "writing it again continues from there");
+                     "writing it again continues from there")
+          .with({.file = std::string(folder)});
   }
   return {};
 }

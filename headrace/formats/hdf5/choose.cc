@@ -101,13 +101,13 @@ class Choosing {
     const auto rows = [&](const Chosen& chosen) { return contents_.datasets[chosen.dataset].rows(); };
     for (const Chosen& chosen : out_) {
       if (rows(chosen) != rows(out_[0]))
-        return invalid("expected datasets of the same length, got '" + out_[0].name + "' of " +
-                       std::to_string(rows(out_[0])) + " rows and '" + chosen.name + "' of " +
-                       std::to_string(rows(chosen)) +
-                       " rows; select those that belong together with fields=[…]");
+        return invalid({.expected = "datasets of the same length",
+                        .got = "'" + out_[0].name + "' of " + std::to_string(rows(out_[0])) + " rows and '" +
+                               chosen.name + "' of " + std::to_string(rows(chosen)) + " rows",
+                        .fix = "select those that belong together with fields=[…]"});
       const auto same = [&](const Chosen& other) { return other.name == chosen.name; };
       if (std::ranges::count_if(out_, same) > 1)
-        return invalid("expected each field once, got '" + chosen.name + "' twice");
+        return invalid({.expected = "each field once", .got = "'" + chosen.name + "' twice"});
     }
     return std::move(out_);
   }

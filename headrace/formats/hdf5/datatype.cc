@@ -151,8 +151,8 @@ Result<Leaf> read_enum(Cursor& cursor, const Head& head, int depth) {
 Result<Leaf> read_vlen(Cursor& cursor, const Head& head, int depth) {
   HEADRACE_ASSIGN(const Datatype base, read_type(cursor, depth + 1));
   if (head.size != 8u + static_cast<uint32_t>(cursor.sizes().address))
-    return corrupt("expected references of " + std::to_string(8 + cursor.sizes().address) + " bytes, got " +
-                   std::to_string(head.size));
+    return corrupt({.expected = "references of " + std::to_string(8 + cursor.sizes().address) + " bytes",
+                    .got = std::to_string(head.size)});
   Leaf out;
   out.bytes = head.size;
   if ((head.bits & 15) == 1) {

@@ -101,8 +101,9 @@ std::string without_slashes(std::string group) {
 Result<SourceOpening> open(const OpenRequest& request) {
   if (is_netcdf3(request.path().text()))
     return Status(Code::unavailable,
-                  "expected netCDF-4, which is HDF5, got netCDF 3, which is not read; `nccopy -k nc4 old.nc "
-                  "new.nc` or xarray's to_netcdf() converts it");
+                  {.expected = "netCDF-4, which is HDF5",
+                   .got = "netCDF 3, which is not read",
+                   .fix = "`nccopy -k nc4 old.nc new.nc` or xarray's to_netcdf() converts it"});
   hdf5::TableOptions options;
   HEADRACE_ASSIGN(std::string group, request.text("group"));
   options.group = without_slashes(std::move(group));
@@ -112,7 +113,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   RecordOpening out;
   out.kind = hdf5::kIndexKind;
   out.files = request.path().files;
-  if (out.files.empty()) return invalid("expected files, got none");
+  if (out.files.empty()) return invalid({.expected = "files", .got = "none"});
   out.index = [files = out.files](uint64_t file) { return hdf5::index_hdf5(files[file]); };
   out.finish = [request, options](std::vector<FileIndex> indexes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(Table table, hdf5::make_table(request.path().files, std::move(indexes), options));

@@ -48,8 +48,8 @@ class Rows final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_.size())
-      return invalid("hdf5: expected a row below " + std::to_string(rows_.size()) + ", got " +
-                     std::to_string(row));
+      return invalid({.expected = "a row below " + std::to_string(rows_.size()), .got = std::to_string(row)})
+          .in_format("hdf5");
     fields.resize(file_.fields.size());
     for (size_t i = 0, run = 0; i < fields.size(); ++i) {
       const FieldAt& at = file_.fields[i];
@@ -59,7 +59,11 @@ class Rows final : public Block {
         continue;
       }
       Status status = get_run(leaf, runs_[run++].runs[row], fields[i]);
-      if (!status.ok()) return std::move(status).before("hdf5: '" + table_->schema.names[i] + "': ");
+      if (!status.ok())
+        return std::move(status)
+            .with({.field = table_->schema.names[i]})
+            .before("'" + table_->schema.names[i] + "': ")
+            .in_format("hdf5");
     }
     return {};
   }
@@ -95,8 +99,9 @@ class Rows final : public Block {
     const HeapObject* object = collection.objects.find(run.to.index);
     if (!object) return corrupt("no object " + std::to_string(run.to.index) + in_file());
     if (run.bytes > object->length)
-      return corrupt("expected " + std::to_string(run.bytes) + " bytes in object " +
-                     std::to_string(run.to.index) + ", got " + std::to_string(object->length) + in_file());
+      return corrupt(
+          {.expected = std::to_string(run.bytes) + " bytes in object " + std::to_string(run.to.index),
+           .got = std::to_string(object->length) + in_file()});
     out = run_of(leaf, collection.bytes, object->offset, run.to.count);
     return {};
   }
@@ -127,7 +132,7 @@ class OpenRows final : public Opening<BlockPtr> {
       case 0: start(); break;
       case 1: {
         Status status = take_rows(bytes);
-        if (!status.ok()) return std::move(status).before("hdf5: ");
+        if (!status.ok()) return std::move(status).in_format("hdf5");
         take_pieces(bytes.subspan(bytes.size() - out_->pieces_.size()));
         break;
       }
@@ -290,8 +295,8 @@ class OpenRows final : public Opening<BlockPtr> {
     if (!collection.refusal.ok()) return;
     const uint64_t at = saturating_add(file_.contents.base, collection.address), size = file_.file.size;
     if (at >= size) {
-      collection.refusal = corrupt("expected a global heap before byte " + std::to_string(size) +
-                                   ", got byte " + std::to_string(collection.address));
+      collection.refusal = corrupt({.expected = "a global heap before byte " + std::to_string(size),
+                                    .got = "byte " + std::to_string(collection.address)});
       return;
     }
     collection.length = std::min(collection.length, size - at);
@@ -309,7 +314,9 @@ class OpenRows final : public Opening<BlockPtr> {
       if (read.ok())
         collection.objects = *std::move(read);
       else
-        collection.refusal = read.status().after(" (at byte " + std::to_string(collection.address) + ")");
+        collection.refusal = read.status()
+                                 .with({.byte = collection.address})
+                                 .after(" (at byte " + std::to_string(collection.address) + ")");
     }
     std::vector<char> lacks(out_->collections_.size());
     for (const RunField& field : out_->runs_)
@@ -326,8 +333,9 @@ class OpenRows final : public Opening<BlockPtr> {
                    size = collection.objects.size();
     if (!collection.refusal.ok() || size <= collection.length) return;
     if (size > kMostRun || size > file_.file.size - at) {
-      collection.refusal = corrupt("expected a global heap inside the file, got one of " +
-                                   std::to_string(size) + " bytes at byte " + std::to_string(at));
+      collection.refusal =
+          corrupt({.expected = "a global heap inside the file",
+                   .got = "one of " + std::to_string(size) + " bytes at byte " + std::to_string(at)});
       return;
     }
     collection.length = size;

@@ -77,24 +77,24 @@ class Walk final : public Opening<FileIndex> {
   // At byte 0, or after a user block of 512 bytes, 1024, and so on.
   void find_superblock(uint64_t at) {
     if (saturating_add(at, kSignature.size()) > file_.size) {
-      failure_ = corrupt("expected an HDF5 signature at byte 0, 512, 1024 and so on, got none");
+      failure_ = corrupt({.expected = "an HDF5 signature at byte 0, 512, 1024 and so on", .got = "none"});
       return;
     }
-    fetches_.ask(kFile, at, kSuperblockBytes,
-                 [this, at](std::span<const std::byte> bytes) -> Result<uint64_t> {
-                   if (!Cursor(bytes).signature(kSignature)) {
-                     find_superblock(at == 0 ? 512 : 2 * at);
-                     return uint64_t{0};
-                   }
-                   HEADRACE_ASSIGN(const Superblock block, read_superblock(bytes, at));
-                   place_ = block.place;
-                   if (block.end > file_.size)
-                     return corrupt("expected " + std::to_string(block.end) +
-                                    " bytes as stated in the superblock, got " + std::to_string(file_.size) +
-                                    "; the file may be incomplete");
-                   visit("", block.root);
-                   return uint64_t{0};
-                 });
+    fetches_.ask(
+        kFile, at, kSuperblockBytes, [this, at](std::span<const std::byte> bytes) -> Result<uint64_t> {
+          if (!Cursor(bytes).signature(kSignature)) {
+            find_superblock(at == 0 ? 512 : 2 * at);
+            return uint64_t{0};
+          }
+          HEADRACE_ASSIGN(const Superblock block, read_superblock(bytes, at));
+          place_ = block.place;
+          if (block.end > file_.size)
+            return corrupt({.expected = std::to_string(block.end) + " bytes as stated in the superblock",
+                            .got = std::to_string(file_.size),
+                            .fix = "the file may be incomplete"});
+          visit("", block.root);
+          return uint64_t{0};
+        });
   }
 
   void visit(const std::string& path, uint64_t address) {
@@ -162,7 +162,7 @@ class Walk final : public Opening<FileIndex> {
                 [this, object, messages = std::move(messages)](const std::vector<Message>& named) -> Status {
                   const auto found = std::ranges::find(named, uint16_t{kDatatype}, &Message::type);
                   if (found == named.end() || found->is_shared)
-                    return corrupt("expected a datatype, got none");
+                    return corrupt({.expected = "a datatype", .got = "none"});
                   Cursor cursor = found->cursor(place_.sizes);
                   return read_dataset(object, read_datatype(cursor), messages);
                 });
@@ -234,8 +234,8 @@ class Walk final : public Opening<FileIndex> {
     if (beyond > 0 && !dataset->has_vlen()) return {};  // mostly fill values: read by chunk
     if (beyond > free_)
       return {Code::exhausted,
-              "expected references of at most 64 MiB or 1100 times their stored bytes, got " +
-                  std::to_string(all) + " bytes"};
+              Mismatch{.expected = "references of at most 64 MiB or 1100 times their stored bytes",
+                       .got = std::to_string(all) + " bytes"}};
     free_ -= beyond;
     if (!dataset->has_vlen()) small_free_ -= all;
     dataset->kept.resize(all);

@@ -250,7 +250,7 @@ Result<Table> make_table(const std::vector<SourceFile>& files, std::vector<FileI
   for (size_t i = 0; i < files.size(); ++i) {
     Status status = making.add(files[i], indexes[i]);
     indexes[i] = {};
-    if (!status.ok()) return std::move(status).before(in_quotes(files[i].path) + ": ");
+    if (!status.ok()) return std::move(status).in_file(files[i].path);
   }
   HEADRACE_TRY(making.finish());
   return out;

@@ -113,7 +113,7 @@ class Parser {
 
 Result<HuggingFaceFeatures> HuggingFaceFeatures::parse(const Value& features) {
   if (!features.object())
-    return corrupt("expected an object 'features', got " + features.dump().substr(0, 40));
+    return corrupt({.expected = "an object 'features'", .got = std::string(features.dump().substr(0, 40))});
   HuggingFaceFeatures out;
   HEADRACE_TRY(Parser(&out).members(*features.object(), "", Parser::In::nothing));
   return out;
@@ -140,7 +140,7 @@ Result<std::vector<HuggingFaceColumn>> HuggingFaceFeatures::choose(
               ": lists of structs, of lists or of a fixed number of strings are not supported, nor are "
               "types other than numbers and strings");
     const auto name_of = [](const HuggingFaceColumn& column) { return std::string_view(column.name); };
-    return invalid(no_such_column(name, names_of_all(columns, name_of)));
+    return no_such_column("columns", name, names_of_all(columns, name_of));
   }
   return out;
 }

@@ -52,8 +52,10 @@ class OpenHuggingFace final : public Opening<OtherData> {
       }
       for (const SplitPart& part : parts_)
         if (part.name != parts_[0].name)
-          return invalid("split: expected parts of one split, got " + in_quotes(parts_[0].name) + " and " +
-                         in_quotes(part.name) + "; use concatenate() to join several");
+          return invalid({.expected = "parts of one split",
+                          .got = in_quotes(parts_[0].name) + " and " + in_quotes(part.name),
+                          .fix = "use concatenate() to join several"})
+              .in_option("split");
       if (holds(listing.files, kDict)) return ask({kDict});
       return ask_about(holds(listing.files, kState));
     }
@@ -98,12 +100,12 @@ class OpenHuggingFace final : public Opening<OtherData> {
 
   Status choose_split(const Value& dict) {
     const Value* list = dict.find("splits");
-    if (!list || !list->list()) return corrupt(in_quotes((*paths_)[0]) + ": expected a list 'splits'");
+    if (!list || !list->list()) return corrupt("expected a list 'splits'").in_file((*paths_)[0]);
     std::vector<std::string> splits;
     for (const Value& one : *list->list()) {
       if (!one.text() || !is_below(*one.text()) || one.text()->find('/') != std::string::npos)
-        return corrupt(in_quotes((*paths_)[0]) + ": expected names of splits, got " +
-                       one.dump().substr(0, 80));
+        return corrupt({.expected = "names of splits", .got = std::string(one.dump().substr(0, 80))})
+            .in_file((*paths_)[0]);
       splits.push_back(*one.text());
     }
     HEADRACE_ASSIGN(const std::string name, chosen(splits));
@@ -139,7 +141,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
   Result<Step<OtherData>> of_cache(const Value& info, const Listing& listing) {
     const Value* splits = info.find("splits");
     if (!splits || !splits->object())
-      return corrupt(in_quotes((*paths_)[0]) + ": expected an object 'splits' next to Arrow files");
+      return corrupt("expected an object 'splits' next to Arrow files").in_file((*paths_)[0]);
     std::vector<std::string> names;
     for (const auto& [name, about] : *splits->object()) names.push_back(name);
     HEADRACE_ASSIGN(const std::string split, chosen(names));
@@ -164,7 +166,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
     std::vector<HuggingFaceColumn> columns;
     if (features && !features->is_null()) {
       auto parsed = HuggingFaceFeatures::parse(*features);
-      if (!parsed.ok()) return parsed.status().before(in_quotes((*paths_)[0]) + ": ");
+      if (!parsed.ok()) return parsed.status().in_file((*paths_)[0]);
       described = *std::move(parsed);
       HEADRACE_ASSIGN(columns, described.choose(wanted));
     } else {
@@ -184,8 +186,8 @@ class OpenHuggingFace final : public Opening<OtherData> {
                   description =
                       describe_opening("huggingface", request_)](SourcePtr source) -> Result<SourcePtr> {
       if (size && static_cast<uint64_t>(*size) != source->size())
-        return corrupt("expected " + std::to_string(*size) + " samples as in dataset_info.json, got " +
-                       std::to_string(source->size()));
+        return corrupt({.expected = std::to_string(*size) + " samples as in dataset_info.json",
+                        .got = std::to_string(source->size())});
       SelectedRows rows;
       rows.name = "huggingface";
       rows.schema = source->schema();
@@ -240,7 +242,7 @@ int recognise(const Probe& probe) {
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  if (!request.path().listing) return invalid("expected a folder, got a file");
+  if (!request.path().listing) return invalid({.expected = "a folder", .got = "a file"});
   auto paths = std::make_shared<std::vector<std::string>>();
   SourceOpening out;
   out.other = std::make_unique<OpenHuggingFace>(request, paths);
@@ -250,7 +252,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
 
 Result<SplitsOpening> splits(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (!path.listing) return invalid("expected a folder, got a file");
+  if (!path.listing) return invalid({.expected = "a folder", .got = "a file"});
   const bool is_dict = holds(path.listing->files, kDict);
   if (!is_dict && holds(path.listing->files, kState)) return known_splits({});
   const std::string file = join_path(path.path, is_dict ? kDict : kInfo);

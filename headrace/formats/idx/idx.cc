@@ -34,13 +34,14 @@ Result<NpyHeader> read_head(std::span<const std::byte> head) {
   const std::optional<DType> dtype = dtype_of(byte_at(2));
   const int rank = byte_at(3);
   if (byte_at(0) != 0 || byte_at(1) != 0 || !dtype || rank < 1 || rank > kMaxRank)
-    return corrupt("expected 00 00, a type of 08 to 0e and 1 to 8 dimensions at byte 0, got something else");
+    return corrupt(
+        {.expected = "00 00, a type of 08 to 0e and 1 to 8 dimensions at byte 0", .got = "something else"});
   NpyHeader out;
   out.dtype = *dtype, out.is_big_endian = true;
   out.data = 4 + 4 * static_cast<size_t>(rank);
   if (head.size() < out.data)
-    return corrupt("expected a header of " + std::to_string(out.data) + " bytes, got " +
-                   std::to_string(head.size()));
+    return corrupt({.expected = "a header of " + std::to_string(out.data) + " bytes",
+                    .got = std::to_string(head.size())});
   std::vector<int64_t> dims;
   for (size_t at = 4; at < out.data; at += 4) {
     int64_t dim = 0;
@@ -67,8 +68,9 @@ std::string unpacked_head(std::span<const std::byte> packed) {
 Result<BufferPtr> unpack(std::span<const std::byte> packed, uint64_t size) {
   if (size > kMostUnpacked)
     return Status(Code::exhausted,
-                  "expected at most 2 GiB in gzip, which are unpacked and kept in memory, got " +
-                      std::to_string(size) + " bytes; decompress the file with gunzip");
+                  {.expected = "at most 2 GiB in gzip, which are unpacked and kept in memory",
+                   .got = std::to_string(size) + " bytes",
+                   .fix = "decompress the file with gunzip"});
   if (size / kMostRatio > packed.size())
     return corrupt("expected " + std::to_string(size) + " bytes, which " + std::to_string(packed.size()) +
                    " bytes of gzip cannot hold");
@@ -76,14 +78,15 @@ Result<BufferPtr> unpack(std::span<const std::byte> packed, uint64_t size) {
   size_t done = 0;
   Inflater inflater;
   HEADRACE_TRY(inflater.feed(packed, [&](std::span<const std::byte> piece) -> Status {
-    if (piece.size() > size - done) return corrupt("expected " + std::to_string(size) + " bytes, got more");
+    if (piece.size() > size - done)
+      return corrupt({.expected = std::to_string(size) + " bytes", .got = "more"});
     std::memcpy(out->mutable_data() + done, piece.data(), piece.size());
     done += piece.size();
     return {};
   }));
   HEADRACE_TRY(inflater.finish());
   if (done != size)
-    return corrupt("expected " + std::to_string(size) + " bytes, got " + std::to_string(done));
+    return corrupt({.expected = std::to_string(size) + " bytes", .got = std::to_string(done)});
   return BufferPtr(out);
 }
 
@@ -151,8 +154,8 @@ Result<SourceOpening> open(const OpenRequest& request) {
   const bool has_labels = request.probes.size() > 1;
   for (const Probe& probe : request.probes) {
     if (probe.files.size() != 1)
-      return invalid("expected one file of " + std::string(files.empty() ? "arrays" : "labels") + ", got '" +
-                     probe.path + "'");
+      return invalid({.expected = "one file of " + std::string(files.empty() ? "arrays" : "labels"),
+                      .got = "'" + probe.path + "'"});
     const char* name = !has_labels ? "array" : files.empty() ? "image" : "label";
     walks.push_back(std::make_unique<FindIdx>(name, probe.files[0].size));
     files.push_back(probe.files[0]);

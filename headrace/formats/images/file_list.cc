@@ -47,14 +47,15 @@ std::optional<Line> parse_mxnet_line(std::string_view text) {
 
 Result<Line> parse_line(std::string_view text) {
   Line line{trim_end(text)};
-  if (line.name.find('\0') != std::string_view::npos) return corrupt("expected text, got a NUL byte");
+  if (line.name.find('\0') != std::string_view::npos)
+    return corrupt({.expected = "text", .got = "a NUL byte"});
   if (const auto of_mxnet = parse_mxnet_line(line.name)) return *of_mxnet;
   const size_t blank = line.name.find_last_of(" \t");
   if (blank == std::string_view::npos) return line;
   const std::string_view word = line.name.substr(blank + 1);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), line.number);
   if (end != word.data() + word.size() || error == std::errc::invalid_argument) return line;
-  if (error != std::errc()) return corrupt("expected a 64-bit label, got " + std::string(word));
+  if (error != std::errc()) return corrupt({.expected = "a 64-bit label", .got = std::string(word)});
   const std::string_view name = trim_end(line.name.substr(0, blank));
   if (name.empty()) return line;
   return Line{name, line.number, true};
@@ -105,12 +106,15 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
   HEADRACE_ASSIGN(const std::string numbers, request.text("numbers", "auto"));
   HEADRACE_ASSIGN(const std::string ending, request.text("extension", ".JPEG"));
   if (numbers != "auto" && numbers != "label" && numbers != "index")
-    return invalid("numbers: expected \"auto\", \"label\" or \"index\", got '" + numbers + "'");
-  if (ending.find('\0') != std::string::npos) return invalid("extension: expected no NUL byte, got one");
+    return invalid({.expected = "\"auto\", \"label\" or \"index\"", .got = "'" + numbers + "'"})
+        .in_option("numbers");
+  if (ending.find('\0') != std::string::npos)
+    return invalid({.expected = "no NUL byte", .got = "one"}).in_option("extension");
   const std::string_view text{reinterpret_cast<const char*>(bytes->data()), bytes->size()};
   if (looks_like_json(text))
-    return invalid(
-        "expected one line per image, got JSON; read_json_map() reads an object that maps paths to labels");
+    return invalid({.expected = "one line per image",
+                    .got = "JSON",
+                    .fix = "read_json_map() reads an object that maps paths to labels"});
   ImageFiles out;
   HEADRACE_ASSIGN(out.root, request.text("root", parent_of(request.path().path)));
   HEADRACE_ASSIGN(FileList list, parse_file_list(text));
@@ -134,7 +138,7 @@ Result<SourcePtr> source_from(const BufferPtr& bytes, const OpenRequest& request
 }
 
 Result<SourceOpening> open(const OpenRequest& request) {
-  if (request.path().listing) return invalid("expected a text file, got a folder");
+  if (request.path().listing) return invalid({.expected = "a text file", .got = "a folder"});
   return parse_file(request.path().path,
                     [request](const BufferPtr& bytes) { return source_from(bytes, request); });
 }
@@ -173,7 +177,7 @@ Result<FileList> parse_file_list(std::string_view text) {
     auto line = parse_line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string at = "line " + std::to_string(++line_number) + ": ";
-    if (!line.ok()) return line.status().before(at);
+    if (!line.ok()) return line.status().with({.record = line_number - 1}).before(at);
     if (line->name.empty()) continue;
     if (!out.names.empty() && line->numbered == out.numbers.empty())
       return corrupt(at + (line->numbered ? "expected no label" : "expected a label") +

@@ -47,7 +47,7 @@ int recognise_flat(const Probe& probe) {
 
 Result<const Listing*> listing_of(const OpenRequest& request) {
   if (request.path().listing) return request.path().listing.get();
-  return invalid("expected a folder, got a file");
+  return invalid({.expected = "a folder", .got = "a file"});
 }
 
 // Names of folders, at most ten, for messages.
@@ -150,8 +150,10 @@ Status check_classes(const std::set<std::string_view>& found, const std::vector<
   }
   if (missing.empty() || left == 0) return {};
   if (left > kShownFolders) unnamed += " and " + std::to_string(left - kShownFolders) + " more";
-  return invalid("classes: expected folders with images, got " + missing + "; folders not listed are " +
-                 unnamed);
+  return invalid({.expected = "folders with images",
+                  .got = std::string(missing),
+                  .fix = "folders not listed are " + unnamed})
+      .in_option("classes");
 }
 
 Status label_by_classes(const Listing& listing, ImageFiles& out) {

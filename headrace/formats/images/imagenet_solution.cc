@@ -32,9 +32,10 @@ Result<Solution> parse_solution(std::string_view text) {
     const std::string_view objects = comma == std::string_view::npos ? "" : line.substr(comma + 1);
     const std::string_view first = objects.substr(0, objects.find(' '));
     if (first.empty() || !is_below(name))
-      return corrupt("line " + std::to_string(number) +
-                     ": expected an image and its class, \"name,n01440764 …\", got " +
-                     in_quotes(line.substr(0, 100)));
+      return corrupt({.expected = "an image and its class, \"name,n01440764 …\"",
+                      .got = in_quotes(line.substr(0, 100))})
+          .with({.record = number - 1})
+          .before("line " + std::to_string(number) + ": ");
     out.images.push_back(name), out.classes.push_back(first);
   }
   return out;
@@ -46,7 +47,7 @@ int recognise_solution(const Probe& probe) {
 }
 
 Result<SourceOpening> open_solution(const OpenRequest& request) {
-  if (request.path().listing) return invalid("expected a CSV file, got a folder");
+  if (request.path().listing) return invalid({.expected = "a CSV file", .got = "a folder"});
   return parse_file(request.path().path, [request](const BufferPtr& bytes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(const Solution solution,
                     parse_solution({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));

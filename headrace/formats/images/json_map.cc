@@ -83,7 +83,7 @@ int recognise_map(const Probe& probe) {
 }
 
 Result<SourceOpening> open_map(const OpenRequest& request) {
-  if (request.path().listing) return invalid("expected a JSON file, got a folder");
+  if (request.path().listing) return invalid({.expected = "a JSON file", .got = "a folder"});
   return parse_file(request.path().path, [request](const BufferPtr& bytes) -> Result<SourcePtr> {
     HEADRACE_ASSIGN(JsonMap map,
                     parse_json_map({reinterpret_cast<const char*>(bytes->data()), bytes->size()}));

@@ -28,8 +28,8 @@ Result<double> coordinate(const pugi::xml_node& box, const char* name) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
       std::abs(value) > 1e9)
-    return corrupt("expected a number in <" + std::string(name) + ">, got '" +
-                   std::string(text.substr(0, 100)) + "'");
+    return corrupt({.expected = "a number in <" + std::string(name) + ">",
+                    .got = "'" + std::string(text.substr(0, 100)) + "'"});
   return value;
 }
 
@@ -113,7 +113,7 @@ bool names_xml(std::string_view path) {
 Result<std::vector<VocObject>> parse_voc(std::string_view xml, int64_t first) {
   if (xml.size() > kLargestXml)
     return Status(Code::exhausted,
-                  "expected at most 16 MiB of XML, got " + std::to_string(xml.size()) + " bytes");
+                  {.expected = "at most 16 MiB of XML", .got = std::to_string(xml.size()) + " bytes"});
   // Document types are never parsed: pugixml knows no entities except the five of XML, so nothing expands.
   pugi::xml_document document;
   const pugi::xml_parse_result parsed =
@@ -194,7 +194,7 @@ Result<ImageSet> ImageSet::parse(std::string_view text) {
     const std::string_view line = trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view name = line.substr(0, line.find_first_of(" \t"));
-    if (name.find('\0') != std::string_view::npos) return corrupt("expected names, got a NUL byte");
+    if (name.find('\0') != std::string_view::npos) return corrupt({.expected = "names", .got = "a NUL byte"});
     if (name.empty() || trim(line.substr(name.size())) == "-1") continue;
     const size_t slash = name.rfind('/');
     const std::string folder(slash == std::string_view::npos ? std::string_view() : name.substr(0, slash));

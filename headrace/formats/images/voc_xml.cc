@@ -249,7 +249,7 @@ class OpenVoc final : public Opening<SourcePtr> {
     if (bytes.empty() && !files_->split_path.empty()) return Step<SourcePtr>(std::vector<Extent>{Extent{}});
     if (!bytes.empty() && !is_split_ && !files_->split_path.empty()) {
       is_split_ = true;
-      HEADRACE_TRY(take_split(text_of(bytes[0])).before(in_quotes(files_->split_path) + ": "));
+      HEADRACE_TRY(take_split(text_of(bytes[0])).in_file(files_->split_path));
       bytes = {};
     }
     // A damaged file is a damaged sample, reported when it is read; it does not keep the others from being
@@ -280,12 +280,13 @@ class OpenVoc final : public Opening<SourcePtr> {
           files.folder_label || (files.without_xml == WithoutXml::whole && !files.has_xml(i));
       const std::string_view folder = voc_folder(files.images[i]);
       if (!is_label || classes.contains(folder)) continue;
-      return invalid(std::string(files.folder_label ? "folder_label=True" : "missing=\"whole\"") +
-                     ": expected images in folders that are called as classes, got " +
-                     in_quotes(files.image(i)) + ", whose folder " + in_quotes(folder) + " is none of the " +
-                     std::to_string(classes.size()) +
-                     " classes of the XML files; name all classes in classes=" +
-                     (files.folder_label ? "" : ", or set missing=\"empty\""));
+      return invalid({.expected = "images in folders that are called as classes",
+                      .got = in_quotes(files.image(i)) + ", whose folder " + in_quotes(folder) +
+                             " is none of the " + std::to_string(classes.size()) +
+                             " classes of the XML files",
+                      .fix = std::string("name all classes in classes=") +
+                             (files.folder_label ? "" : ", or set missing=\"empty\"")})
+          .before(std::string(files.folder_label ? "folder_label=True" : "missing=\"whole\"") + ": ");
     }
     return {};
   }
@@ -310,8 +311,8 @@ class OpenVoc final : public Opening<SourcePtr> {
       files.class_masks.add(all.class_masks[i]), files.object_masks.add(all.object_masks[i]);
     }
     if (files.images.empty())
-      return invalid("expected names of images with an XML file, got " + std::to_string(size) +
-                     " other names");
+      return invalid(
+          {.expected = "names of images with an XML file", .got = std::to_string(size) + " other names"});
     files.missing = size - std::min(size, files.images.size() + files.without_masks);
     return {};
   }
@@ -339,7 +340,7 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
   for (const char* name : {"images", "annotations"}) {
     const Value* given = options.find(name);
     if (given && !given->is_null() && !given->text())
-      return invalid(std::string(name) + ": expected a str, got " + given->dump());
+      return invalid({.expected = "a str", .got = std::string(given->dump())}).in_option(name);
     out.push_back(given && given->text() ? join_path(path, *given->text()) : path);
   }
   if (out[0] == out[1] && out[0] == path) out.clear();
@@ -407,8 +408,8 @@ Result<std::string> path_of_split(const Probe& root, const std::string& split, b
   if (found.size() == 1) return join_path(root.path, found[0]);
   if (found.size() > 1) HEADRACE_TRY(check_one_set(*root.listing));
   if (found.size() > 1)
-    return invalid("expected one list for split " + in_quotes(split) + ", got " + in_quotes(found[0]) +
-                   " and " + in_quotes(found[1]));
+    return invalid({.expected = "one list for split " + in_quotes(split),
+                    .got = in_quotes(found[0]) + " and " + in_quotes(found[1])});
   std::string names;
   if (root.listing)
     for (const std::string& name : split_lists(*root.listing))
@@ -479,7 +480,7 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   const bool two_roots = request.probes.size() > 1;
   const Probe& images = request.probes[two_roots ? 1 : 0];
   const Probe& xmls = request.probes[two_roots ? 2 : 0];
-  if (!images.listing || !xmls.listing) return invalid("expected folders, got a file");
+  if (!images.listing || !xmls.listing) return invalid({.expected = "folders", .got = "a file"});
   auto files = std::make_shared<VocFiles>();
   files->image_root = images.path, files->xml_root = xmls.path;
   HEADRACE_ASSIGN(files->classes, request.strings("classes"));
@@ -500,7 +501,7 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
     HEADRACE_TRY(check_one_split(request, files->has_masks));
   if (split == "all") split.clear();
   if (files->first != 0 && files->first != 1)
-    return invalid("first: expected 0 or 1, got " + std::to_string(files->first));
+    return invalid({.expected = "0 or 1", .got = std::to_string(files->first)}).in_option("first");
   if (!split.empty()) {
     HEADRACE_ASSIGN(files->split_path, path_of_split(request.path(), split, files->has_masks));
   }
@@ -508,7 +509,9 @@ Result<SourceOpening> open_voc(const OpenRequest& request) {
   if (found.pairs.empty()) return no_pairs(request.path().path, images, xmls, found);
   take_pairs(found, *images.listing, *xmls.listing, *files);
   if (files->images.empty())
-    return invalid("masks: expected images with masks in SegmentationClass and SegmentationObject, got none");
+    return invalid(
+               {.expected = "images with masks in SegmentationClass and SegmentationObject", .got = "none"})
+        .in_option("masks");
   auto steps = std::make_unique<OpenVoc>(files, describe_opening("voc_xml", request));
   FilePaths paths = steps->paths();
   return SourceOpening{std::move(steps), std::move(paths)};

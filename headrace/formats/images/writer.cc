@@ -20,8 +20,9 @@ struct Roles {
 };
 
 Status refused(const std::string& why, const Schema& schema) {
-  return invalid("images: expected one field of encoded images and, for folders of classes, one integer; " +
-                 why + " (" + schema.text() + ")");
+  return invalid("expected one field of encoded images and, for folders of classes, one integer; " + why +
+                 " (" + schema.text() + ")")
+      .in_format("images");
 }
 
 // MXNet's records have labels that are floats.
@@ -107,7 +108,9 @@ class ImageFolderWriter final : public FileWriter {
         if (label >= 0 && label <= kMost && std::trunc(label) == label) out = static_cast<int64_t>(label);
       }
     });
-    if (out < 0) return invalid("image_folder: expected labels that are integers of at least 0, got " + got);
+    if (out < 0)
+      return invalid({.expected = "labels that are integers of at least 0", .got = std::string(got)})
+          .in_format("image_folder");
     return out;
   }
 

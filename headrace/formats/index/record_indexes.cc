@@ -133,15 +133,16 @@ class Feeder {
       return corrupt("expected " + std::to_string(length) + " bytes at byte " + std::to_string(offset) +
                      ", but the file has " + std::to_string(about_.size));
     if (length > kReadLimit)
-      return Status(Code::exhausted, "expected at most " + std::to_string(kReadLimit) +
-                                         " bytes per read, got " + std::to_string(length));
+      return Status(Code::exhausted, {.expected = "at most " + std::to_string(kReadLimit) + " bytes per read",
+                                      .got = std::to_string(length)});
     // A scan from header to header reads the same number of bytes each time, and keeps none of them.
     if (!last_ || last_.use_count() > 1 || last_->size() != length) last_ = HeapBuffer::make(length);
     const MutableBufferPtr& buffer = last_;
     Status status = read_exactly(opened_, offset, {buffer->mutable_data(), length});
     if (!status.ok())
-      return std::move(status).after(" (reading " + std::to_string(length) + " bytes at byte " +
-                                     std::to_string(offset) + ")");
+      return std::move(status)
+          .with({.byte = offset})
+          .after(" (reading " + std::to_string(length) + " bytes at byte " + std::to_string(offset) + ")");
     return BufferPtr(buffer);
   }
 
@@ -153,7 +154,7 @@ class Feeder {
     HEADRACE_ASSIGN(const auto file, open_if_there(store_, path));
     if (!file) return BufferPtr(HeapBuffer::make(0));
     auto bytes = read_bytes(*file, extent.offset, extent.length);
-    if (!bytes.ok() && is_of_the_system(bytes.status())) return bytes.status().before(in_quotes(path) + ": ");
+    if (!bytes.ok() && is_of_the_system(bytes.status())) return bytes.status().in_file(path);
     return bytes.ok() ? *std::move(bytes) : BufferPtr(HeapBuffer::make(0));
   }
 
@@ -243,7 +244,7 @@ class Indexing {
           if (!done_[i]) errors_[i] = work(i);
         } catch (const std::bad_alloc&) {
           errors_[i] =
-              Status(Code::exhausted, in_quotes(records_.files[i].path) + ": no memory left for its index");
+              Status(Code::exhausted, "no memory left for its index").in_file(records_.files[i].path);
         }
         bytes_done_ += records_.files[i].size;
         if (!errors_[i].ok() || num_refused_ > kMostRefusedFiles) next = done_.size();
@@ -258,8 +259,8 @@ class Indexing {
     HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_.open(file.path));
     HEADRACE_ASSIGN(const uint64_t size, opened->size());
     if (size != file.size)
-      return corrupt("expected " + std::to_string(file.size) + " bytes, its size when it was listed, got " +
-                     std::to_string(size));
+      return corrupt({.expected = std::to_string(file.size) + " bytes, its size when it was listed",
+                      .got = std::to_string(size)});
     return opened;
   }
 
@@ -293,8 +294,7 @@ class Indexing {
   Status index(size_t i) {
     const SourceFile& file = records_.files[i];
     Status status = make(i, file);
-    if (status.code() != Code::corrupt || has_changed(file))
-      return std::move(status).before(in_quotes(file.path) + ": ");
+    if (status.code() != Code::corrupt || has_changed(file)) return std::move(status).in_file(file.path);
     refused_[i] = std::move(status);
     ++num_refused_;
     return {};
@@ -351,7 +351,7 @@ class Indexing {
 }  // namespace
 
 Status refusal(const RecordOpening& records, const RefusedFile& file) {
-  return corrupt(in_quotes(records.files[file.file].path) + ": " + file.reason);
+  return corrupt(file.reason).in_file(records.files[file.file].path);
 }
 
 Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,

@@ -66,7 +66,8 @@ Result<std::vector<std::byte>> serialise_sidecar_table(const SidecarTable& table
   for (const SidecarTable::Place& place : table.sections) {
     Entry entry{{}, place.offset, place.length, place.checksum};
     if (place.name.empty() || !put_text(place.name, entry.name))
-      return invalid("sidecar: expected section names of 1 to 32 bytes, got '" + place.name + "'");
+      return invalid({.expected = "section names of 1 to 32 bytes", .got = "'" + place.name + "'"})
+          .in_option("sidecar");
     std::memcpy(to, &entry, sizeof(Entry));
     to += sizeof(Entry);
   }

@@ -50,7 +50,8 @@ Status make_cache_folder(const std::string& path) {
                   0700);  // an existing one is fine; any other failure shows below
   (void)::mkdir(path.c_str(), 0700);
   if (is_ours(path)) return {};
-  return {Code::io, "sidecar: expected a folder that only this user may write to, got " + in_quotes(path)};
+  return Status(Code::io, {.expected = "a folder that only this user may write to", .got = in_quotes(path)})
+      .in_option("sidecar");
 }
 
 // Whatever the umask says: others may write to what is made only where they may write to the data's folder,

@@ -43,12 +43,12 @@ std::string wanted_of(const JsonColumn& column) {
 
 // An error of this value.
 Status in_column(const JsonColumn& column, const JsonSpan& value, Status status) {
-  const std::string name = "column " + in_quotes(column.name) + ": ";
   const bool may_be_rounded = column.spec.dtype == DType::f64 && column.rounding == Rounding::refused;
   const std::string_view number = may_be_rounded ? rounded_number(value) : std::string_view();
-  if (number.empty()) return std::move(status).before(name);
-  return corrupt(name + "expected numbers that float64 holds, got " + std::string(number) +
-                 how_to_read_rounded(column.name));
+  if (!number.empty())
+    status = corrupt({.expected = "numbers that float64 holds",
+                      .got = std::string(number) + how_to_read_rounded(column.name)});
+  return std::move(status).with({.field = column.name}).before("column " + in_quotes(column.name) + ": ");
 }
 
 // The value for null and missing keys, made once.
@@ -85,8 +85,9 @@ class Choices {
     std::set<std::string_view> names;
     for (const Choice& choice : out_)
       if (!names.insert(choice.column.name).second)
-        return invalid("expected distinct field names, got " + in_quotes(choice.column.name) +
-                       " twice: as a key, and as a member of an object");
+        return invalid(
+            {.expected = "distinct field names",
+             .got = in_quotes(choice.column.name) + " twice: as a key, and as a member of an object"});
     for (const auto& [name, dtype] : dtypes_)
       if (!used_.contains(name)) return no_column("dtypes", name, out_);
     return std::move(out_);
@@ -94,7 +95,7 @@ class Choices {
 
   static Status no_column(std::string_view option, std::string_view name, const std::vector<Choice>& all) {
     const auto name_of = [](const Choice& choice) { return std::string_view(choice.column.name); };
-    return invalid(std::string(option) + ": " + no_such_column(name, names_of_all(all, name_of)));
+    return no_such_column(option, name, names_of_all(all, name_of));
   }
 
  private:
@@ -155,13 +156,16 @@ class Choices {
     return out;
   }
   static Status unlike_texts(const std::string& name, std::string_view wanted, const Value& got) {
-    return invalid("dtypes: expected " + std::string(wanted) + " for column " + in_quotes(name) +
-                   " of a list of strings, got " + got.dump());
+    return invalid(
+               {.expected = std::string(wanted) + " for column " + in_quotes(name) + " of a list of strings",
+                .got = got.dump()})
+        .in_option("dtypes");
   }
 
   static Result<DType> given_dtype(const std::string& name, const Value& given) {
     if (given.text()) return parse_dtype(*given.text());
-    return invalid("dtypes: expected a dtype for column " + in_quotes(name) + ", got " + given.dump());
+    return invalid({.expected = "a dtype for column " + in_quotes(name), .got = given.dump()})
+        .in_option("dtypes");
   }
 
   static Result<TensorSpec> spec_of(const std::string& name, const Value& given, const JsonKind& kind) {
@@ -169,8 +173,10 @@ class Choices {
     if (is_text(dtype)) return TensorSpec{dtype, {kAny}};
     const auto spec = kind.spec_as(dtype);
     if (spec && !kind.has(JsonType::object)) return *spec;
-    return invalid("dtypes: expected str or bytes for column " + in_quotes(name) + ", which contains " +
-                   (spec ? "objects" : "lists that are not arrays of numbers") + ", got " + *given.text());
+    return invalid({.expected = "str or bytes for column " + in_quotes(name) + ", which contains " +
+                                (spec ? "objects" : "lists that are not arrays of numbers"),
+                    .got = *given.text()})
+        .in_option("dtypes");
   }
 
   const JsonFields& fields_;
@@ -189,8 +195,9 @@ Status set_fallbacks(const Value& defaults, std::vector<Choice>& all) {
       if (value.is_null()) continue;
       auto fallback = fallback_of(value, choice.column);
       if (!fallback.ok())
-        return invalid("defaults: expected " + wanted_of(choice.column) + " for column " + in_quotes(name) +
-                       ", got " + value.dump());
+        return invalid({.expected = wanted_of(choice.column) + " for column " + in_quotes(name),
+                        .got = value.dump()})
+            .in_option("defaults");
       choice.column.fallback = *std::move(fallback);
     }
     if (!is_found) return Choices::no_column("defaults", name, all);
@@ -211,7 +218,8 @@ Result<std::vector<Choice>> chosen(const std::vector<std::string>& columns, std:
   std::set<std::string_view> names;
   for (const Choice& choice : out)
     if (!names.insert(choice.column.name).second)
-      return invalid("columns: expected distinct names, got " + in_quotes(choice.column.name) + " twice");
+      return invalid({.expected = "distinct names", .got = in_quotes(choice.column.name) + " twice"})
+          .in_option("columns");
   return out;
 }
 
@@ -251,9 +259,11 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
   std::string refused;
   for (size_t i = 0; i < contents.size(); ++i) {
     if (contents[i].has_more_fields || !fields.merge(contents[i].fields, files[i].path))
-      return invalid(in_quotes(files[i].path) + ": expected at most " +
-                     std::to_string(JsonFields::kMostFields) + " different keys, and names of at most " +
-                     std::to_string(JsonFields::kMostName) + " bytes, got more");
+      return invalid({.expected = "at most " + std::to_string(JsonFields::kMostFields) +
+                                  " different keys, and names of at most " +
+                                  std::to_string(JsonFields::kMostName) + " bytes",
+                      .got = "more"})
+          .in_file(files[i].path);
     if (refused.empty() && !contents[i].refused.empty())
       refused = in_quotes(files[i].path) + ": " + contents[i].refused;
   }
@@ -268,9 +278,9 @@ Result<JsonTable> JsonTable::make(const JsonlOptions& options, const std::vector
   HEADRACE_ASSIGN(std::vector<Choice> all, Choices(fields, std::move(dtypes)).all());
   if (all.empty() && !refused.empty()) return corrupt(std::move(refused));
   if (all.empty())
-    return invalid(
-        "expected at least one line with a JSON object, to find the fields, got none; name them with "
-        "dtypes=");
+    return invalid({.expected = "at least one line with a JSON object, to find the fields",
+                    .got = "none",
+                    .fix = "name them with dtypes="});
   HEADRACE_TRY(set_fallbacks(options.defaults, all));
   HEADRACE_ASSIGN(all, chosen(options.columns, std::move(all)));
   HEADRACE_ASSIGN(std::string nulls, set_nulls(options.nulls, all));
@@ -377,8 +387,9 @@ Status JsonTable::make_fields(const Record& record, const std::vector<JsonSpan>&
       if (!column.fallback)
         return corrupt("column " + in_quotes(column.name) + " is " +
                        (value.type == JsonType::null ? "null" : "missing") + " in this line; expected " +
-                       wanted_of(column) +
-                       "; set a value with defaults=" + null_is_read(is_float(column.spec.dtype)));
+                       wanted_of(column) + "; set a value with defaults=; " +
+                       null_is_read(is_float(column.spec.dtype)))
+            .with({.field = column.name, .option = "nulls", .expected = wanted_of(column), .got = "null"});
       fields[i] = *column.fallback;
     }
   }

@@ -21,7 +21,7 @@ std::string shown(const JsonSpan& value) {
 }
 
 Status unlike(const TensorSpec& spec, std::string_view got) {
-  return corrupt("expected " + spec.text() + ", got " + std::string(got));
+  return corrupt({.expected = spec.text(), .got = std::string(got)});
 }
 
 // The number that the text begins with, of a common dtype: its end. Null: parse_number() has to try.
@@ -96,8 +96,9 @@ Status put_text(const JsonSpan& value, DType dtype, bool is_utf8, char*& at) {
   at = value.has_escapes ? unescape_json(value.text, dtype == DType::str, begin)
                          : std::ranges::copy(value.text, begin).out;
   if (!at)
-    return corrupt(
-        "expected str, got half of a surrogate pair, which is not a character; dtype bytes accepts it");
+    return corrupt({.expected = "str",
+                    .got = "half of a surrogate pair, which is not a character",
+                    .fix = "dtype bytes accepts it"});
   const std::string_view text(begin, static_cast<size_t>(at - begin));
   if (dtype == DType::str && !is_utf8 && utf8_prefix(text) < text.size())
     return corrupt(expected_utf8(text) + "; dtype bytes accepts it");
@@ -138,13 +139,14 @@ Status write_shaped(const JsonSpan& value, const TensorSpec& spec, Rounding roun
 
 // Calls `take` with each string of a list.
 template <class Take> Status each_text(const JsonSpan& list, const Take& take) {
-  if (list.type != JsonType::list) return corrupt("expected a list of strings, got " + shown(list));
+  if (list.type != JsonType::list)
+    return corrupt({.expected = "a list of strings", .got = std::string(shown(list))});
   JsonReader reader(list.text);
   JsonSpan item;
   reader.begin_list();
   for (int64_t i = 0; reader.next_item(i == 0) && reader.value(item); ++i) {
     if (item.type != JsonType::text)
-      return corrupt("expected a list of strings, got " + shown(item) + " as item " + std::to_string(i));
+      return corrupt({.expected = "a list of strings", .got = shown(item) + " as item " + std::to_string(i)});
     HEADRACE_TRY(take(item));
   }
   return reader.ok() ? Status() : reader.error();
@@ -185,7 +187,8 @@ Status make_lengths(const JsonSpan& value, const JsonPlace& place, Tensor& out) 
     const auto length =
         static_cast<int64_t>(item.has_escapes ? unescaped_json(item).size() : item.text.size());
     if (count == value.count)
-      return corrupt("expected a file that does not change while it is read, got a line with more strings");
+      return corrupt(
+          {.expected = "a file that does not change while it is read", .got = "a line with more strings"});
     std::memcpy(begin + count++ * sizeof length, &length, sizeof length);
     return Status();
   }));

@@ -106,8 +106,9 @@ class JsonlWriter final : public FileWriter {
     }
     line_ += "}\n";
     if (line_.size() > kMostJsonLine)
-      return invalid("jsonl: expected a line of at most " + std::to_string(kMostJsonLine) + " bytes, got " +
-                     std::to_string(line_.size()));
+      return invalid({.expected = "a line of at most " + std::to_string(kMostJsonLine) + " bytes",
+                      .got = std::to_string(line_.size())})
+          .in_format("jsonl");
     return file_.append(line_);
   }
   Status finish() override { return file_.finish(); }
@@ -120,11 +121,13 @@ class JsonlWriter final : public FileWriter {
 };
 
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
-  if (request.schema.size() == 0) return invalid("jsonl: expected at least one field, got none");
+  if (request.schema.size() == 0)
+    return invalid({.expected = "at least one field", .got = "none"}).in_format("jsonl");
   for (size_t i = 0; i < request.schema.size(); ++i)
     if (request.schema.specs[i].dtype == DType::bytes)
-      return invalid("jsonl: field " + in_quotes(request.schema.names[i]) +
-                     ": JSON cannot hold bytes; leave the field out or convert it to str or numbers");
+      return invalid("field " + in_quotes(request.schema.names[i]) +
+                     ": JSON cannot hold bytes; leave the field out or convert it to str or numbers")
+          .in_format("jsonl");
   HEADRACE_ASSIGN(NewText file, NewText::make("jsonl", request));
   return std::make_unique<JsonlWriter>(request.schema, std::move(file));
 }

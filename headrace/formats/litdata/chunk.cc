@@ -57,8 +57,8 @@ Result<ChunkFrames> read_frames(std::span<const std::byte> table, uint64_t sampl
     out.frames.push_back(frame), extents.push_back(extent);
   }
   if (next != samples)
-    return corrupt("expected frames of all " + std::to_string(samples) + " samples, got " +
-                   std::to_string(next));
+    return corrupt(
+        {.expected = "frames of all " + std::to_string(samples) + " samples", .got = std::to_string(next)});
   return out;
 }
 
@@ -117,11 +117,11 @@ class IndexChunk final : public Opening<FileIndex> {
     contents_.form = ChunkForm::frames;
     if (head.size() < kHead) return corrupt("expected the header of a framed chunk, but the file ends");
     if (load<uint16_t>(head, 8) != 1)
-      return Status(Code::unavailable,
-                    "expected a framed chunk of version 1, got " + std::to_string(load<uint16_t>(head, 8)));
+      return Status(Code::unavailable, {.expected = "a framed chunk of version 1",
+                                        .got = std::to_string(load<uint16_t>(head, 8))});
     if (load<uint32_t>(head, 12) != samples_)
-      return corrupt("expected " + std::to_string(samples_) + " samples as the index states, got " +
-                     std::to_string(load<uint32_t>(head, 12)));
+      return corrupt({.expected = std::to_string(samples_) + " samples as the index states",
+                      .got = std::to_string(load<uint32_t>(head, 12))});
     num_frames_ = load<uint32_t>(head, 20);
     return ask(Stage::frames, kHead, 4 * (samples_ + 1) + kFrameEntry * num_frames_);
   }

@@ -25,7 +25,7 @@ constexpr Codes kNumpy = {DType::i8,  DType::i16, DType::i32, DType::i64, DType:
 
 Result<DType> dtype_of(const Codes& codes, uint64_t code) {
   if (code < codes.size() && codes[code]) return *codes[code];
-  return corrupt("expected a dtype of real numbers, got dtype code " + std::to_string(code));
+  return corrupt({.expected = "a dtype of real numbers", .got = "dtype code " + std::to_string(code)});
 }
 
 Result<Leaf> parse_leaf(const std::string& format) {
@@ -39,7 +39,7 @@ Result<Leaf> parse_leaf(const std::string& format) {
     const std::string_view rest = text.substr(std::min(name.size() + 1, text.size()));
     const auto [after, error] = std::from_chars(rest.data(), rest.data() + rest.size(), code);
     if (rest.empty() || error != std::errc() || after != rest.data() + rest.size())
-      return corrupt("expected the code of a dtype, got " + in_quotes(format));
+      return corrupt({.expected = "the code of a dtype", .got = in_quotes(format)});
     out.kind = Kind::row, out.spec.shape = {kAny};
     HEADRACE_ASSIGN(out.spec.dtype, dtype_of(name == "no_header_numpy" ? kNumpy : kTorch, code));
   } else if (name == "str" || name == "string") {
@@ -54,7 +54,7 @@ Result<Leaf> parse_leaf(const std::string& format) {
   } else if (name == "pickle") {
     return Status(Code::unavailable, "has leaves that need unpickling, which runs code from the file");
   } else if (!is_one_of({"bytes", "jpeg", "file", "video", "tifffile", "tiff"})) {
-    return Status(Code::unavailable, "expected leaves of a known format, got " + in_quotes(format));
+    return Status(Code::unavailable, {.expected = "leaves of a known format", .got = in_quotes(format)});
   }
   return out;
 }
@@ -67,8 +67,8 @@ class Tree {
   Status walk(const Value& node, const std::string& path) {
     const Value *type = node.find("type"), *children = node.find("children_spec");
     if (!node.object() || !type || !children || !children->list())
-      return corrupt("expected 'type' and 'children_spec' in the tree of a sample, got " +
-                     node.dump().substr(0, 60));
+      return corrupt({.expected = "'type' and 'children_spec' in the tree of a sample",
+                      .got = std::string(node.dump().substr(0, 60))});
     if (type->is_null()) {
       out_.structure += std::to_string(out_.names.size());
       out_.names.push_back(path.empty() ? "0" : path);
@@ -78,7 +78,8 @@ class Tree {
     if (name == "builtins.dict" || name == "collections.OrderedDict")
       return walk_dict(*node.find("children_spec")->list(), node.find("context"), path);
     if (name == "builtins.tuple" || name == "builtins.list") return walk_list(*children->list(), path);
-    return Status(Code::unavailable, "expected samples of dicts, tuples and lists, got " + in_quotes(name));
+    return Status(Code::unavailable,
+                  {.expected = "samples of dicts, tuples and lists", .got = in_quotes(name)});
   }
 
  private:
@@ -118,7 +119,8 @@ class Tree {
 // dtype, rank and dimensions of 32 bits; for tensors big-endian, little-endian in older files.
 Result<ArrayHead> read_head(const Leaf& leaf, std::span<const std::byte> bytes) {
   if (leaf.kind == Kind::pixels) return read_pil_head(bytes);
-  if (bytes.size() < 8) return corrupt("expected a tensor, got " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < 8)
+    return corrupt({.expected = "a tensor", .got = std::to_string(bytes.size()) + " bytes"});
   const auto as_stored = [&](size_t i) { return load<uint32_t>(bytes, 4 * i); };
   const auto swapped = [&](size_t i) { return __builtin_bswap32(load<uint32_t>(bytes, 4 * i)); };
   const bool swap = leaf.kind == Kind::tensor && swapped(0) < kTorch.size() &&
@@ -126,7 +128,7 @@ Result<ArrayHead> read_head(const Leaf& leaf, std::span<const std::byte> bytes) 
   const auto number = [&](size_t i) { return swap ? swapped(i) : as_stored(i); };
   const uint64_t rank = number(1);
   if (rank > static_cast<uint64_t>(kMaxRank))
-    return corrupt("expected a tensor of at most 8 dimensions, got " + std::to_string(rank));
+    return corrupt({.expected = "a tensor of at most 8 dimensions", .got = std::to_string(rank)});
   ArrayHead out;
   HEADRACE_ASSIGN(out.dtype, dtype_of(leaf.kind == Kind::tensor ? kTorch : kNumpy, number(0)));
   out.data = 8 + 4 * rank;
@@ -148,12 +150,12 @@ Result<Tensor> read_leaf(const Leaf& leaf, const Record& value) {
     case Kind::text: return record_part(value, 0, leaf.spec.dtype, {length});
     case Kind::number:
       if (bytes.size() != each)
-        return corrupt("expected " + std::to_string(each) + " bytes, got " + std::to_string(length));
+        return corrupt({.expected = std::to_string(each) + " bytes", .got = std::to_string(length)});
       return record_part(value, 0, leaf.spec.dtype, {});
     case Kind::row:
       if (bytes.size() % each != 0)
-        return corrupt("expected numbers of " + std::to_string(each) + " bytes, got " +
-                       std::to_string(length) + " bytes");
+        return corrupt({.expected = "numbers of " + std::to_string(each) + " bytes",
+                        .got = std::to_string(length) + " bytes"});
       return record_part(value, 0, leaf.spec.dtype, {length / static_cast<int64_t>(each)});
     case Kind::tensor:
     case Kind::array:
@@ -162,7 +164,7 @@ Result<Tensor> read_leaf(const Leaf& leaf, const Record& value) {
   HEADRACE_ASSIGN(const ArrayHead head, read_head(leaf, bytes));
   const TensorSpec spec{head.dtype, head.shape};
   if (!leaf.spec.admits(spec))
-    return corrupt("expected " + leaf.spec.text() + " as in the first sample, got " + spec.text());
+    return corrupt({.expected = leaf.spec.text() + " as in the first sample", .got = spec.text()});
   return record_part(value, head.data, head.dtype, head.shape);
 }
 
@@ -171,21 +173,22 @@ template <class Take> Status each_leaf(const Leaves& leaves, const Record& sampl
   const auto bytes = sample.bytes();
   uint64_t at = 4 * leaves.all.size();
   if (at > bytes.size())
-    return corrupt("expected the sizes of leaves, got a sample of " + std::to_string(bytes.size()) +
-                   " bytes");
+    return corrupt(
+        {.expected = "the sizes of leaves", .got = "a sample of " + std::to_string(bytes.size()) + " bytes"});
   for (size_t i = 0; i < leaves.all.size(); ++i) {
     const uint64_t size = load<uint32_t>(bytes, 4 * i);
     const std::string& name = leaves.names[i];
     if (size > bytes.size() - at)
       return corrupt("leaf " + in_quotes(name) + ": expected " + std::to_string(size) + " bytes, but only " +
                      std::to_string(bytes.size() - at) + " are left of the sample");
-    HEADRACE_TRY(
-        take(i, Record{sample.buffer, sample.offset + at, size}).before("leaf " + in_quotes(name) + ": "));
+    HEADRACE_TRY(take(i, Record{sample.buffer, sample.offset + at, size})
+                     .with({.field = std::string(name)})
+                     .before("leaf " + in_quotes(name) + ": "));
     at += size;
   }
   if (at == bytes.size()) return {};
-  return corrupt("expected a sample of " + std::to_string(at) + " bytes, got " +
-                 std::to_string(bytes.size()));
+  return corrupt(
+      {.expected = "a sample of " + std::to_string(at) + " bytes", .got = std::to_string(bytes.size())});
 }
 
 }  // namespace
@@ -194,18 +197,20 @@ Result<Leaves> Leaves::parse(const Value& formats, const Value& tree) {
   if (!formats.list() || formats.list()->empty()) return corrupt("expected a list 'data_format'");
   Leaves out;
   for (const Value& format : *formats.list()) {
-    if (!format.text()) return corrupt("expected the formats of leaves as strings, got " + format.dump());
+    if (!format.text())
+      return corrupt({.expected = "the formats of leaves as strings", .got = format.dump()});
     HEADRACE_ASSIGN(Leaf leaf, parse_leaf(*format.text()));
     out.all.push_back(std::move(leaf));
   }
   // A version, then the tree.
   HEADRACE_ASSIGN(const Value spec, tree.text() ? Value::parse(*tree.text()) : Result<Value>(tree));
   if (!spec.list() || spec.list()->size() != 2)
-    return corrupt("expected 'data_spec' with a version and a tree, got " + spec.dump().substr(0, 60));
+    return corrupt(
+        {.expected = "'data_spec' with a version and a tree", .got = std::string(spec.dump().substr(0, 60))});
   HEADRACE_TRY(Tree(out).walk((*spec.list())[1], ""));
   if (out.names.size() != out.all.size())
-    return corrupt("expected a tree of " + std::to_string(out.all.size()) + " leaves, got " +
-                   std::to_string(out.names.size()));
+    return corrupt({.expected = "a tree of " + std::to_string(out.all.size()) + " leaves",
+                    .got = std::to_string(out.names.size())});
   return out;
 }
 

@@ -26,11 +26,12 @@ Status check_config(const Value& config) {
     return found && !found->is_null() ? found : nullptr;
   };
   if (given("encryption"))
-    return {Code::unavailable, "expected chunks that are not encrypted, got encrypted ones"};
+    return {Code::unavailable,
+            Mismatch{.expected = "chunks that are not encrypted", .got = "encrypted ones"}};
   if (const Value* loader = given("item_loader");
       loader && loader->text() && *loader->text() != "PyTreeLoader")
-    return {Code::unavailable,
-            "expected chunks of samples (PyTreeLoader), got those of " + in_quotes(*loader->text())};
+    return {Code::unavailable, Mismatch{.expected = "chunks of samples (PyTreeLoader)",
+                                        .got = "those of " + in_quotes(*loader->text())}};
   return {};
 }
 
@@ -38,7 +39,7 @@ Result<LitdataIndex> parse_index(std::string_view text) {
   HEADRACE_ASSIGN(const Value value, Value::parse(text));
   const Value *chunks = value.find("chunks"), *config = value.find("config");
   if (!chunks || !chunks->list() || chunks->list()->empty())
-    return corrupt("expected a list 'chunks' with at least one entry, got none");
+    return corrupt({.expected = "a list 'chunks' with at least one entry", .got = "none"});
   if (!config || !config->object()) return corrupt("expected an object 'config'");
   HEADRACE_TRY(check_config(*config));
   LitdataIndex out;
@@ -76,9 +77,9 @@ Result<SourcePtr> finish_rows(const OpenRequest& request, const Litdata& all, st
   HEADRACE_ASSIGN(arrow::Table table, arrow::make_table(all.files, std::move(indexes), {}, NullRules()));
   for (size_t i = 0; i < all.files.size(); ++i)
     if (const uint64_t rows = table.first[i + 1] - table.first[i]; rows != all.index.chunks[i].second)
-      return corrupt(in_quotes(all.files[i].path) + ": expected " +
-                     std::to_string(all.index.chunks[i].second) + " samples as the index states, got " +
-                     std::to_string(rows));
+      return corrupt({.expected = std::to_string(all.index.chunks[i].second) + " samples as the index states",
+                      .got = std::to_string(rows)})
+          .in_file(all.files[i].path);
   return arrow::table_source("litdata", request, std::move(table));
 }
 

@@ -46,13 +46,14 @@ Tensor bgr_planes_to_rgb(const Datum& datum) {
 }
 
 Status check_raw(const Datum& datum, int64_t channels) {
-  if (datum.has_floats) return {Code::unavailable, "expected a Datum with bytes, got one with float_data"};
+  if (datum.has_floats)
+    return {Code::unavailable, Mismatch{.expected = "a Datum with bytes", .got = "one with float_data"}};
   if (!has_its_bytes(datum))
-    return corrupt("expected the bytes of a Datum of " + dims(datum) + ", got " +
-                   std::to_string(datum.data.size()));
+    return corrupt(
+        {.expected = "the bytes of a Datum of " + dims(datum), .got = std::to_string(datum.data.size())});
   if (datum.channels != channels)
-    return corrupt("expected " + std::to_string(channels) + " channels as in the first value, got " +
-                   std::to_string(datum.channels));
+    return corrupt({.expected = std::to_string(channels) + " channels as in the first value",
+                    .got = std::to_string(datum.channels)});
   return {};
 }
 

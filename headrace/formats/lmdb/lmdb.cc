@@ -23,8 +23,9 @@ class Values final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= file_.records_of(block_))
-      return invalid("lmdb: expected a row below " + std::to_string(file_.records_of(block_)) + ", got " +
-                     std::to_string(row));
+      return invalid({.expected = "a row below " + std::to_string(file_.records_of(block_)),
+                      .got = std::to_string(row)})
+          .in_format("lmdb");
     return is_big() ? big(fields) : small(row, fields);
   }
 
@@ -62,7 +63,8 @@ class Values final : public Block {
     HEADRACE_ASSIGN(const LmdbPage leaf, parse());
     HEADRACE_ASSIGN(const LmdbNode node, leaf.node(file_.blocks[block_].node + row));
     if (node.is_big)
-      return corrupt("expected a value inside its page as when it was indexed, got one in another page");
+      return corrupt(
+          {.expected = "a value inside its page as when it was indexed", .got = "one in another page"});
     const auto shared = [&](std::span<const std::byte> part) {
       return bytes_at(bytes_, static_cast<size_t>(part.data() - bytes_->data()), part.size());
     };
@@ -87,8 +89,8 @@ class Pages final : public Block {
       : values_(std::move(values)), rows_(std::move(rows)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= rows_.size())
-      return invalid("lmdb: expected a row below " + std::to_string(rows_.size()) + ", got " +
-                     std::to_string(row));
+      return invalid({.expected = "a row below " + std::to_string(rows_.size()), .got = std::to_string(row)})
+          .in_format("lmdb");
     return values_[rows_[row].values].get(rows_[row].row, fields);
   }
   size_t put(std::span<const uint64_t> rows, std::span<const FieldPlace> to) const override {
@@ -229,7 +231,7 @@ class LmdbSource final : public Source {
 
 Status add_file(Lmdb& out, SourceFile file, FileIndex index) {
   auto unpacked = unpack_lmdb(index.extra, index.records.size());
-  if (!unpacked) return corrupt(in_quotes(file.path) + ": expected the index of an LMDB file");
+  if (!unpacked) return corrupt("expected the index of an LMDB file").in_file(file.path);
   if (out.datum == DatumKind{}) out.datum = unpacked->datum;
   if (out.tensors.empty()) out.tensors = unpacked->tensors;
   out.first_record.push_back(out.first_record.back() + unpacked->size);

@@ -97,7 +97,7 @@ Result<std::span<std::byte>> NewDatabase::add(std::span<const std::byte> key, ui
   const bool is_last = std::ranges::lexicographical_compare(last_, key);
   const unsigned place = is_last ? MDB_APPEND : MDB_NOOVERWRITE;
   const int failed = mdb_cursor_put(cursor_, &name, &value, MDB_RESERVE | place);
-  if (failed == MDB_KEYEXIST) return invalid("expected each key once, got one again");
+  if (failed == MDB_KEYEXIST) return invalid({.expected = "each key once", .got = "one again"});
   HEADRACE_TRY(check(failed));
   if (is_last) last_.assign(key.begin(), key.end());
   return std::span(static_cast<std::byte*>(value.mv_data), size);

@@ -14,7 +14,7 @@ enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
 constexpr uint64_t kNamedDatabase = 48;  // bytes of the value that describes one
 
 Status expected(const std::string& what, uint64_t got) {
-  return corrupt("expected " + what + ", got " + std::to_string(got));
+  return corrupt({.expected = std::string(what), .got = std::to_string(got)});
 }
 
 Status check_number(std::span<const std::byte> page, uint64_t number) {
@@ -98,13 +98,15 @@ Result<LmdbNode> LmdbPage::node(size_t i) const {
   if (key > room || value > room - key)
     return expected("a node of at most " + std::to_string(room) + " bytes", key + value);
   out.key = node.subspan(kNodeHeader, key);
-  if (flags & kDupData) return corrupt("expected one value per key, as the meta page states, got several");
+  if (flags & kDupData)
+    return corrupt({.expected = "one value per key, as the meta page states", .got = "several"});
   if (flags == kSubData && out.size == kNamedDatabase)
-    return Status(Code::unavailable, "expected records in the main database, got the named database '" +
-                                         std::string(reinterpret_cast<const char*>(out.key.data()), key) +
-                                         "'");
+    return Status(Code::unavailable,
+                  {.expected = "records in the main database",
+                   .got = "the named database '" +
+                          std::string(reinterpret_cast<const char*>(out.key.data()), key) + "'"});
   if (flags & kSubData)
-    return corrupt("expected a value, got a database of " + std::to_string(out.size) + " bytes");
+    return corrupt({.expected = "a value", .got = "a database of " + std::to_string(out.size) + " bytes"});
   if (out.is_big)
     out.page = load<uint64_t>(node, kNodeHeader + key);
   else

@@ -105,8 +105,8 @@ Result<Tensor> numbers_of(const TensorProto& proto, const Type& type, const Shap
   const size_t width = type.dtype == DType::f32 ? 4 : type.dtype == DType::f64 ? 8 : 0;
   HEADRACE_TRY(each_number(proto.message, type.field, width, [&](uint64_t) { ++count; }));
   if (count != static_cast<uint64_t>(shape.count()))
-    return corrupt("expected " + std::to_string(shape.count()) + " values for shape " + shape.text() +
-                   ", got " + std::to_string(count));
+    return corrupt({.expected = std::to_string(shape.count()) + " values for shape " + shape.text(),
+                    .got = std::to_string(count)});
   const MutableBufferPtr out = HeapBuffer::make(std::max<size_t>(shape.size_bytes(type.dtype), 1));
   std::byte* at = out->mutable_data();
   const size_t size = size_of(type.dtype);
@@ -123,15 +123,15 @@ Result<Tensor> tensor_of(const Tensor& value, const TensorProto& proto, const Te
     return Status(Code::unavailable, "tensors of type " + std::to_string(proto.type) + " are not supported");
   const TensorSpec spec = spec_of(proto, type->dtype);
   if (spec != wanted)
-    return corrupt("expected " + wanted.text() + " as in the first value, got " + spec.text());
+    return corrupt({.expected = wanted.text() + " as in the first value", .got = spec.text()});
   const Shape shape = spec.shape.rank() == 0 ? Shape() : Shape(proto.dims);
   if (type->dtype != DType::bytes && type->dtype != DType::u8) return numbers_of(proto, *type, shape);
   if (proto.runs_of_bytes != 1)
-    return corrupt("expected one run of bytes in a tensor, got " + std::to_string(proto.runs_of_bytes));
+    return corrupt({.expected = "one run of bytes in a tensor", .got = std::to_string(proto.runs_of_bytes)});
   const auto size = static_cast<int64_t>(proto.bytes.size());
   if (type->dtype == DType::u8 && size != shape.count())
-    return corrupt("expected " + std::to_string(shape.count()) + " bytes for shape " + shape.text() +
-                   ", got " + std::to_string(size));
+    return corrupt({.expected = std::to_string(shape.count()) + " bytes for shape " + shape.text(),
+                    .got = std::to_string(size)});
   const auto offset = static_cast<size_t>(proto.bytes.data() - value.view().data);
   return Tensor{value.buffer, value.offset + offset, type->dtype,
                 type->dtype == DType::u8 ? shape : Shape{size}, nullptr};
@@ -186,8 +186,8 @@ Schema tensor_protos_schema(const TensorProtosKind& kind) {
 Status read_tensor_protos(const Tensor& value, const TensorProtosKind& kind, std::vector<Tensor>& fields) {
   HEADRACE_ASSIGN(const std::vector<TensorProto> protos, parse_all(value.view().bytes()));
   if (protos.size() != kind.size())
-    return corrupt("expected " + std::to_string(kind.size()) + " tensors as in the first value, got " +
-                   std::to_string(protos.size()));
+    return corrupt({.expected = std::to_string(kind.size()) + " tensors as in the first value",
+                    .got = std::to_string(protos.size())});
   fields.resize(kind.size());
   for (size_t i = 0; i < kind.size(); ++i) {
     auto made = tensor_of(value, protos[i], kind[i]);

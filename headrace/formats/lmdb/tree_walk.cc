@@ -37,7 +37,8 @@ class Walk final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> begin() {
     if (file_.size < kLmdbMetaBytes)
-      return corrupt("expected two meta pages, got a file of " + std::to_string(file_.size) + " bytes");
+      return corrupt(
+          {.expected = "two meta pages", .got = "a file of " + std::to_string(file_.size) + " bytes"});
     stage_ = Stage::first_meta;
     return Step<FileIndex>(std::vector<Extent>{{0, 0, kLmdbMetaBytes}});
   }
@@ -60,12 +61,13 @@ class Walk final : public Opening<FileIndex> {
     if (meta->transaction > meta_.transaction) meta_ = *meta;
     constexpr uint16_t kDupSort = 4;
     if (meta_.flags & kDupSort)
-      return {Code::unavailable, "expected a database with one value per key, got one made with MDB_DUPSORT"};
+      return {Code::unavailable,
+              Mismatch{.expected = "a database with one value per key", .got = "one made with MDB_DUPSORT"}};
     visited_.resize(file_.size / page_size_);
     out_.page_size = page_size_;
     if (meta_.root != kNoLmdbPage) level_ = {{meta_.root}};
     if (level_.empty() != (meta_.depth == 0))
-      return corrupt("expected a tree depth that fits its root, got " + std::to_string(meta_.depth));
+      return corrupt({.expected = "a tree depth that fits its root", .got = std::to_string(meta_.depth)});
     depth_ = 1;
     stage_ = Stage::tree;
     return {};
@@ -88,8 +90,8 @@ class Walk final : public Opening<FileIndex> {
   Status check_count() const {
     if (lost_ > 0 && lost_ == out_.size) return first_damage_;
     if (lost_pages_ == 0 ? out_.size == meta_.entries : out_.size - lost_pages_ <= meta_.entries) return {};
-    return corrupt("expected " + std::to_string(meta_.entries) + " records, got " +
-                   std::to_string(out_.size));
+    return corrupt(
+        {.expected = std::to_string(meta_.entries) + " records", .got = std::to_string(out_.size)});
   }
 
   // Requests the next pages of the level. Neighbours in the file are one extent.
@@ -115,7 +117,7 @@ class Walk final : public Opening<FileIndex> {
     if (const Status status = check_place(child.page, page_size_); !status.ok())
       return note_damage(child, status);
     if (child.page < 2 || visited_[child.page])
-      return at_page(corrupt("expected each page of the tree once, got one again"), child.page);
+      return at_page(corrupt({.expected = "each page of the tree once", .got = "one again"}), child.page);
     visited_[child.page] = true;
     return {};
   }
@@ -210,8 +212,8 @@ class Walk final : public Opening<FileIndex> {
         return corrupt("expected nodes that do not overlap (node " + std::to_string(i) + ")");
     }
     if (are_read && !page.has_all_nodes())
-      return corrupt("expected all nodes of the page, got " + std::to_string(page.nodes()) +
-                     " without the last one");
+      return corrupt({.expected = "all nodes of the page",
+                      .got = std::to_string(page.nodes()) + " without the last one"});
     return {};
   }
 
@@ -261,8 +263,9 @@ class Walk final : public Opening<FileIndex> {
   }
 
   Status at_page(Status status, uint64_t page) const {
-    return std::move(status).after(" (page " + std::to_string(page) + " at byte " +
-                                   std::to_string(page * page_size_) + ")");
+    return std::move(status)
+        .with({.byte = page * page_size_})
+        .after(" (page " + std::to_string(page) + " at byte " + std::to_string(page * page_size_) + ")");
   }
 
   SourceFile file_;

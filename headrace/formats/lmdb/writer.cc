@@ -23,10 +23,11 @@ struct Roles {
 
 Status refused(const std::string& why, const Schema& schema) {
   return invalid(
-      "lmdb: expected one bytes field, or for Caffe's Datum an image (bytes, or uint8 (?, ?, 3) or (?, ?, "
-      "1)) "
-      "and an integer label, each optionally with a key (bytes or str); " +
-      why + " (" + schema.text() + ")");
+             "expected one bytes field, or for Caffe's Datum an image (bytes, or uint8 (?, ?, 3) or (?, ?, "
+             "1)) "
+             "and an integer label, each optionally with a key (bytes or str); " +
+             why + " (" + schema.text() + ")")
+      .in_format("lmdb");
 }
 
 std::string named(const Schema& schema, int field) {
@@ -117,7 +118,7 @@ Result<int32_t> label_of(const View& label) {
     if constexpr (std::is_integral_v<T>) {
       const auto value = +*label.as<T>();
       if (std::in_range<int32_t>(value)) return static_cast<int32_t>(value);
-      return invalid("expected a label of 32 bits for a Datum, got " + std::to_string(value));
+      return invalid({.expected = "a label of 32 bits for a Datum", .got = std::to_string(value)});
     } else {
       return internal_error("expected an integer as the label");
     }
@@ -179,13 +180,15 @@ class LmdbWriter final : public FileWriter {
   // Memory in the database for the value of a sample.
   Result<std::span<std::byte>> room(const std::vector<Tensor>& fields, uint64_t size) {
     if (size > kMostLmdbValue)
-      return wrong(roles_.value, invalid("expected a value of at most " + std::to_string(kMostLmdbValue) +
-                                         " bytes, got " + std::to_string(size)));
+      return wrong(roles_.value,
+                   invalid({.expected = "a value of at most " + std::to_string(kMostLmdbValue) + " bytes",
+                            .got = std::to_string(size)}));
     Tensor name = key_for(fields);
     const Bytes key = name.view().bytes();
     if (key.empty() || key.size() > kMostLmdbKey)
-      return wrong(roles_.key, invalid("expected a key of 1 to " + std::to_string(kMostLmdbKey) +
-                                       " bytes, got " + std::to_string(key.size())));
+      return wrong(roles_.key,
+                   invalid({.expected = "a key of 1 to " + std::to_string(kMostLmdbKey) + " bytes",
+                            .got = std::to_string(key.size())}));
     auto out = database_->add(key, size);
     if (out.ok()) {
       const auto value = std::make_shared<BorrowedBuffer>(*out, nullptr);
@@ -207,15 +210,16 @@ class LmdbWriter final : public FileWriter {
   // The reader expects one kind of image per file.
   Status check_image(const View& image) const {
     if (image.size_bytes() == 0)
-      return wrong(roles_.value, invalid("expected an image for a Datum, got an empty one"));
+      return wrong(roles_.value, invalid({.expected = "an image for a Datum", .got = "an empty one"}));
     if (image.dtype == DType::bytes) return {};
     const int64_t channels = image.shape[2];
     if (channels_ == 0 && !has_channels(channels, {1, 3}))
       return wrong(roles_.value,
-                   invalid("expected 1 or 3 channels for a Datum, got " + std::to_string(channels)));
+                   invalid({.expected = "1 or 3 channels for a Datum", .got = std::to_string(channels)}));
     if (channels_ != 0 && channels != channels_)
-      return wrong(roles_.value, invalid("expected " + std::to_string(channels_) +
-                                         " channels as in the first image, got " + std::to_string(channels)));
+      return wrong(roles_.value,
+                   invalid({.expected = std::to_string(channels_) + " channels as in the first image",
+                            .got = std::to_string(channels)}));
     return {};
   }
 

@@ -44,7 +44,7 @@ Result<Shape> parse_shape(std::string_view text) {
     const auto used = static_cast<size_t>(after - text.data());
     if (error != std::errc() || dim < 1 || dims.size() == static_cast<size_t>(kMaxRank) ||
         (used < text.size() && text[used] != ','))
-      return corrupt("expected a shape of 1 to 8 dimensions, got " + in_quotes(text));
+      return corrupt({.expected = "a shape of 1 to 8 dimensions", .got = in_quotes(text)});
     dims.push_back(dim);
     if (used == text.size()) return Shape(std::span<const int64_t>(dims));
     text.remove_prefix(used + 1);
@@ -60,7 +60,7 @@ Status parse_array(std::string_view rest, MdsColumn& out) {
   out.spec = {DType::u8, {kAny}};
   if (out.has_dtype) {
     const auto dtype = number_named(rest.substr(0, colon));
-    if (!dtype) return corrupt("expected an array of numbers, got " + in_quotes(rest.substr(0, colon)));
+    if (!dtype) return corrupt({.expected = "an array of numbers", .got = in_quotes(rest.substr(0, colon))});
     out.spec.dtype = *dtype;
   }
   if (out.has_shape) {
@@ -113,13 +113,14 @@ std::optional<uint64_t> bytes_of(const MdsColumn& column) {
 Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::byte> bytes) {
   ArrayHead out{column.spec.dtype, column.spec.shape, 0};
   const auto is_short = [&] {
-    return corrupt("expected an array, got " + std::to_string(bytes.size()) + " bytes");
+    return corrupt({.expected = "an array", .got = std::to_string(bytes.size()) + " bytes"});
   };
   if (!column.has_dtype) {
     if (bytes.empty()) return is_short();
     const auto code = std::to_integer<uint8_t>(bytes[out.data++]);
     const auto dtype = mds_dtype_of(code);
-    if (!dtype) return corrupt("expected an array of numbers, got dtype code " + std::to_string(code));
+    if (!dtype)
+      return corrupt({.expected = "an array of numbers", .got = "dtype code " + std::to_string(code)});
     out.dtype = *dtype;
   }
   if (!column.has_shape) {
@@ -127,14 +128,14 @@ Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::
     const auto head = std::to_integer<uint8_t>(bytes[out.data++]);
     const int rank = head >> 2, width = 1 << (head & 3);
     if (rank > kMaxRank)
-      return corrupt("expected an array of at most 8 dimensions, got " + std::to_string(rank));
+      return corrupt({.expected = "an array of at most 8 dimensions", .got = std::to_string(rank)});
     if (bytes.size() - out.data < static_cast<size_t>(rank * width)) return is_short();
     std::vector<int64_t> dims;
     for (int i = 0; i < rank; ++i, out.data += static_cast<size_t>(width)) {
       uint64_t dim = 0;
       std::memcpy(&dim, bytes.data() + out.data, static_cast<size_t>(width));
       if (dim > uint64_t{1} << 32)
-        return corrupt("expected a dimension of at most 2^32, got " + std::to_string(dim));
+        return corrupt({.expected = "a dimension of at most 2^32", .got = std::to_string(dim)});
       dims.push_back(static_cast<int64_t>(dim));
     }
     out.shape = Shape(std::span<const int64_t>(dims));
@@ -147,9 +148,11 @@ Result<ArrayHead> read_array_head(const MdsColumn& column, std::span<const std::
 Status read_files(const MdsColumn& column, const Record& value, std::vector<Tensor>& fields) {
   const auto bytes = value.bytes();
   const size_t head = column.kind == Kind::list ? 8 : 4;
-  if (bytes.size() < head) return corrupt("expected images, got " + std::to_string(bytes.size()) + " bytes");
+  if (bytes.size() < head)
+    return corrupt({.expected = "images", .got = std::to_string(bytes.size()) + " bytes"});
   if (column.kind == Kind::list && load<uint32_t>(bytes) != 0)
-    return corrupt("expected 0 before the number of images, got " + std::to_string(load<uint32_t>(bytes)));
+    return corrupt(
+        {.expected = "0 before the number of images", .got = std::to_string(load<uint32_t>(bytes))});
   const uint64_t count = load<uint32_t>(bytes, head - 4);
   if (count > (bytes.size() - head) / 4)
     return corrupt("expected the sizes of " + std::to_string(count) + " images, but only " +
@@ -163,7 +166,7 @@ Status read_files(const MdsColumn& column, const Record& value, std::vector<Tens
   }
   const uint64_t there = bytes.size() - head - 4 * count;
   if (sum != there)
-    return corrupt("expected " + std::to_string(sum) + " bytes of images, got " + std::to_string(there));
+    return corrupt({.expected = std::to_string(sum) + " bytes of images", .got = std::to_string(there)});
   fields.push_back(record_part(value, bytes.size() - sum, DType::bytes, {static_cast<int64_t>(sum)}));
   fields.push_back({lengths, 0, DType::i64, {static_cast<int64_t>(count)}, nullptr});
   return {};
@@ -176,8 +179,8 @@ template <class T> Result<Tensor> read_digits(std::span<const std::byte> bytes) 
   T value{};
   const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || after != text.data() + text.size())
-    return corrupt(std::string("expected ") + (std::is_integral_v<T> ? "a 64-bit integer" : "a number") +
-                   " as text, got " + Value(shown).dump());
+    return corrupt({.expected = std::is_integral_v<T> ? "a 64-bit integer as text" : "a number as text",
+                    .got = Value(shown).dump()});
   return scalar(value);
 }
 
@@ -202,16 +205,16 @@ Status read_value(const MdsColumn& column, const Record& value, std::vector<Tens
     case Kind::array: {
       HEADRACE_ASSIGN(const ArrayHead head, read_array_head(column, bytes));
       if (head.dtype != column.spec.dtype || head.shape.rank() != column.spec.shape.rank())
-        return corrupt("expected " + column.spec.text() + " as in the first sample, got " +
-                       TensorSpec{head.dtype, head.shape}.text());
+        return corrupt({.expected = column.spec.text() + " as in the first sample",
+                        .got = TensorSpec{head.dtype, head.shape}.text()});
       fields.push_back(record_part(value, head.data, head.dtype, head.shape));
       return {};
     }
     case Kind::pixels: {
       HEADRACE_ASSIGN(const ArrayHead head, read_pil_head(bytes));
       if (column.spec.shape[2] != kAny && head.shape[2] != column.spec.shape[2])
-        return corrupt("expected " + std::to_string(column.spec.shape[2]) +
-                       " channels as in the first image, got " + std::to_string(head.shape[2]));
+        return corrupt({.expected = std::to_string(column.spec.shape[2]) + " channels as in the first image",
+                        .got = std::to_string(head.shape[2])});
       fields.push_back(record_part(value, head.data, DType::u8, head.shape));
       return {};
     }
@@ -227,8 +230,8 @@ template <class Take> Status each_value(const MdsColumns& columns, const Record&
   size_t head = 0, at = 0;
   for (const MdsColumn& column : columns.all) at += column.size ? 0 : 4;
   if (at > bytes.size())
-    return corrupt("expected the sizes of columns, got a sample of " + std::to_string(bytes.size()) +
-                   " bytes");
+    return corrupt({.expected = "the sizes of columns",
+                    .got = "a sample of " + std::to_string(bytes.size()) + " bytes"});
   for (const MdsColumn& column : columns.all) {
     const uint32_t size = column.size ? *column.size : load<uint32_t>(bytes, head);
     head += column.size ? 0 : 4;
@@ -236,12 +239,14 @@ template <class Take> Status each_value(const MdsColumns& columns, const Record&
       return corrupt("column " + in_quotes(column.name) + ": expected " + std::to_string(size) +
                      " bytes, but only " + std::to_string(bytes.size() - at) + " are left of the sample");
     HEADRACE_TRY(take(column, Record{sample.buffer, sample.offset + at, size})
+                     .with({.field = column.name})
+                     .with({.field = column.name})
                      .before("column " + in_quotes(column.name) + ": "));
     at += size;
   }
   if (at == bytes.size()) return {};
-  return corrupt("expected a sample of " + std::to_string(at) + " bytes, got " +
-                 std::to_string(bytes.size()));
+  return corrupt(
+      {.expected = "a sample of " + std::to_string(at) + " bytes", .got = std::to_string(bytes.size())});
 }
 
 std::string json_text(std::string_view text) { return Value(text).dump(); }
@@ -261,13 +266,15 @@ std::optional<DType> mds_dtype_of(uint8_t code) {
 Result<MdsColumn> mds_column(std::string name, std::string encoding, std::optional<uint32_t> size) {
   MdsColumn out{std::move(name), std::move(encoding), size};
   if (Status status = parse_encoding(out); !status.ok())
-    return std::move(status).before("column " + in_quotes(out.name) + " of encoding " +
-                                    in_quotes(out.encoding) + ": ");
+    return std::move(status)
+        .with({.field = out.name})
+        .before("column " + in_quotes(out.name) + " of encoding " + in_quotes(out.encoding) + ": ");
   const std::optional<uint64_t> bytes = bytes_of(out);
   if (bytes.has_value() != size.has_value() || (bytes && *bytes != *size))
-    return corrupt("column " + in_quotes(out.name) + " of encoding " + in_quotes(out.encoding) +
-                   ": expected " + (bytes ? std::to_string(*bytes) + " bytes per value" : "no fixed size") +
-                   ", got " + (size ? std::to_string(*size) : "none"));
+    return corrupt({.expected =
+                        std::string((bytes ? std::to_string(*bytes) + " bytes per value" : "no fixed size")),
+                    .got = std::string((size ? std::to_string(*size) : "none"))})
+        .before("column " + in_quotes(out.name) + " of encoding " + in_quotes(out.encoding) + ": ");
   return out;
 }
 

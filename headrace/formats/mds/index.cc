@@ -37,41 +37,43 @@ Result<MdsColumns> columns_of(const Value& shard) {
   HEADRACE_ASSIGN(const Value::List* encodings, list_of(shard, "column_encodings"));
   HEADRACE_ASSIGN(const Value::List* sizes, list_of(shard, "column_sizes"));
   if (names->size() != encodings->size() || names->size() != sizes->size())
-    return corrupt("expected as many column names as encodings and sizes, got " +
-                   std::to_string(names->size()) + ", " + std::to_string(encodings->size()) + " and " +
-                   std::to_string(sizes->size()));
+    return corrupt({.expected = "as many column names as encodings and sizes",
+                    .got = std::to_string(names->size()) + ", " + std::to_string(encodings->size()) +
+                           " and " + std::to_string(sizes->size())});
   MdsColumns out;
   std::set<std::string_view> seen;
   for (size_t i = 0; i < names->size(); ++i) {
     const std::string *name = (*names)[i].text(), *encoding = (*encodings)[i].text();
     const int64_t* size = (*sizes)[i].integer();
     if (!name || !encoding || (!size && !(*sizes)[i].is_null()))
-      return corrupt("expected the name, the encoding and the size of a column, got " + (*names)[i].dump() +
-                     ", " + (*encodings)[i].dump() + " and " + (*sizes)[i].dump());
+      return corrupt(
+          {.expected = "the name, the encoding and the size of a column",
+           .got = (*names)[i].dump() + ", " + (*encodings)[i].dump() + " and " + (*sizes)[i].dump()});
     if (size && (*size < 0 || *size > int64_t{std::numeric_limits<uint32_t>::max()}))
-      return corrupt("expected an unsigned 32-bit size of column " + in_quotes(*name) + ", got " +
-                     std::to_string(*size));
+      return corrupt({.expected = "an unsigned 32-bit size of column " + in_quotes(*name),
+                      .got = std::to_string(*size)});
     if (!seen.insert(*name).second)
-      return corrupt("expected each column once, got " + in_quotes(*name) + " twice");
+      return corrupt({.expected = "each column once", .got = in_quotes(*name) + " twice"});
     HEADRACE_ASSIGN(
         MdsColumn column,
         mds_column(*name, *encoding, size ? std::optional(static_cast<uint32_t>(*size)) : std::nullopt));
     out.all.push_back(std::move(column));
   }
-  if (out.all.empty()) return corrupt("expected at least one column, got none");
+  if (out.all.empty()) return corrupt({.expected = "at least one column", .got = "none"});
   return out;
 }
 
 Result<MdsShard> shard_of(const Value& value) {
   HEADRACE_ASSIGN(const std::string format, value.get_text("format"));
   if (format != "mds")
-    return Status(Code::unavailable, "expected shards of format 'mds', got " + in_quotes(format));
+    return Status(Code::unavailable, {.expected = "shards of format 'mds'", .got = in_quotes(format)});
   HEADRACE_ASSIGN(const int64_t version, value.get_integer("version"));
-  if (version != 2) return Status(Code::unavailable, "expected version 2, got " + std::to_string(version));
+  if (version != 2)
+    return Status(Code::unavailable, {.expected = "version 2", .got = std::to_string(version)});
   MdsShard out;
   HEADRACE_ASSIGN(out.samples, count_of(value, "samples"));
   const Value* plain = value.find("raw_data");
-  if (!plain) return corrupt("expected 'raw_data', got none");
+  if (!plain) return corrupt({.expected = "'raw_data'", .got = "none"});
   HEADRACE_ASSIGN(out.plain, file_of(*plain));
   if (offset_table_bytes(out.samples) > out.plain.bytes)
     return corrupt("the offsets of " + std::to_string(out.samples) + " samples do not fit into a shard of " +
@@ -80,7 +82,7 @@ Result<MdsShard> shard_of(const Value& value) {
   if (!packed || packed->is_null()) return out;
   HEADRACE_ASSIGN(out.packed, file_of(*packed));
   if (!compression || !compression->text())
-    return corrupt("expected 'compression' of the compressed shard, got none");
+    return corrupt({.expected = "'compression' of the compressed shard", .got = "none"});
   out.compression = *compression->text();
   return out;
 }
@@ -91,17 +93,18 @@ Result<Packed> mds_packing(const std::string& compression) {
   const std::string name = compression.substr(0, compression.find(':'));
   if (name == "zstd") return Packed::zstd;
   if (name == "gz") return Packed::deflate;
-  return Status(Code::unavailable, "expected shards that are plain or compressed with zstd or gz, got " +
-                                       in_quotes(compression) + "; a plain shard next to it is read instead");
+  return Status(Code::unavailable, {.expected = "shards that are plain or compressed with zstd or gz",
+                                    .got = in_quotes(compression),
+                                    .fix = "a plain shard next to it is read instead"});
 }
 
 Result<MdsIndex> MdsIndex::parse(std::string_view json) {
   HEADRACE_ASSIGN(const Value value, Value::parse(json));
   HEADRACE_ASSIGN(const int64_t version, value.get_integer("version"));
   if (version != 2)
-    return Status(Code::unavailable, "expected an index of version 2, got " + std::to_string(version));
+    return Status(Code::unavailable, {.expected = "an index of version 2", .got = std::to_string(version)});
   HEADRACE_ASSIGN(const Value::List* shards, list_of(value, "shards"));
-  if (shards->empty()) return corrupt("expected at least one shard, got none");
+  if (shards->empty()) return corrupt({.expected = "at least one shard", .got = "none"});
   MdsIndex out;
   for (const Value& one : *shards) {
     const std::string place = "shard " + std::to_string(out.shards.size()) + ": ";

@@ -57,8 +57,8 @@ class OpenMdsShard final : public Opening<FileIndex> {
  private:
   Result<Step<FileIndex>> begin() {
     if (shard_.file.size != shard_.about().bytes)
-      return corrupt("expected " + std::to_string(shard_.about().bytes) + " bytes as the index states, got " +
-                     std::to_string(shard_.file.size));
+      return corrupt({.expected = std::to_string(shard_.about().bytes) + " bytes as the index states",
+                      .got = std::to_string(shard_.file.size)});
     if (!shard_.is_packed)
       return Step<FileIndex>(std::vector<Extent>{{0, 0, offset_table_bytes(shard_.shard.samples)}});
     HEADRACE_TRY(check_unpacked_size(shard_.file.size, shard_.shard.plain.bytes));
@@ -99,7 +99,7 @@ Result<Mds> mds_of(const OpenRequest& request) {
     shard.is_packed = !is_named(files[i].path, shard.shard.plain.name);
     if (shard.is_packed) {
       auto packing = mds::mds_packing(shard.shard.compression);
-      if (!packing.ok()) return packing.status().before(in_quotes(files[i].path) + ": ");
+      if (!packing.ok()) return packing.status().in_file(files[i].path);
       shard.packing = *packing;
     }
     if (!out.teacher && shard.shard.samples > 0 && out.columns.depends_on_first()) out.teacher = i;
@@ -113,8 +113,7 @@ Result<SourcePtr> finish(const OpenRequest& request, const std::shared_ptr<const
                          std::vector<FileIndex> indexes, std::vector<RefusedFile> refused) {
   auto columns = std::make_shared<mds::MdsColumns>(mds->columns);
   for (const RefusedFile& one : refused)
-    if (mds->teacher == one.file)
-      return corrupt(in_quotes(mds->shards[one.file].file.path) + ": " + one.reason);
+    if (mds->teacher == one.file) return corrupt(one.reason).in_file(mds->shards[one.file].file.path);
   if (mds->teacher) HEADRACE_TRY(columns->take_learned(indexes[*mds->teacher].extra));
   std::vector<FramedFile> files;
   for (size_t i = 0; i < indexes.size(); ++i) {
@@ -146,7 +145,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   HEADRACE_ASSIGN(const bool verify, request.flag("verify", false));
   if (verify)
     for (const ShardFile& shard : parsed.shards)
-      HEADRACE_TRY(mds::check_hashes(shard.about().hashes).before(in_quotes(shard.file.path) + ": "));
+      HEADRACE_TRY(mds::check_hashes(shard.about().hashes).in_file(shard.file.path));
   const auto mds = std::make_shared<const Mds>(std::move(parsed));
   RecordOpening out;
   out.kind = "mds 1";

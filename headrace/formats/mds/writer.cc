@@ -26,8 +26,9 @@ struct NewColumn {
 
 Result<std::string> number_name(const TensorSpec& spec) {
   if (mds::mds_dtype_code(spec.dtype) == 0)
-    return invalid("expected integers of 8 to 64 bits, float16, float32 or float64, got " + spec.text() +
-                   "; cast the field");
+    return invalid({.expected = "integers of 8 to 64 bits, float16, float32 or float64",
+                    .got = spec.text(),
+                    .fix = "cast the field"});
   return std::string(dtype_name(spec.dtype));
 }
 
@@ -39,7 +40,7 @@ Result<NewColumn> column_of(const Schema& schema, size_t field) {
     return out;
   }
   auto name = number_name(spec);
-  if (!name.ok()) return name.status().before("mds: field " + in_quotes(out.name) + ": ");
+  if (!name.ok()) return name.status().in_field(out.name).in_format("mds");
   const bool is_fixed = spec.is_static() && spec.size_bytes() > 0 && spec.size_bytes() <= kMostShard;
   if (is_fixed) out.size = static_cast<uint32_t>(spec.size_bytes());
   if (spec.shape.rank() == 0) {
@@ -111,9 +112,11 @@ class MdsWriter final : public FileWriter {
     }
     const uint64_t table = 4 * (ends_.size() + 3) + config_.size();
     if (table + samples_.size() + sizes.size() + bytes > kMostShard)
-      return invalid("mds: expected a shard of less than 4 GiB, got " + std::to_string(samples_.size()) +
-                     " bytes and a sample of " + std::to_string(bytes) +
-                     "; write smaller shards with shard_size=");
+      return invalid(
+                 {.expected = "a shard of less than 4 GiB",
+                  .got = std::to_string(samples_.size()) + " bytes and a sample of " + std::to_string(bytes),
+                  .fix = "write smaller shards with shard_size="})
+          .in_format("mds");
     samples_ += sizes;
     read_.clear();
     for (size_t i = 0; i < columns_.size(); ++i) {

@@ -91,15 +91,17 @@ Result<std::vector<int64_t>> numbers_in(const ClassNames& from, const ClassNames
   std::unordered_map<std::string_view, int64_t> places;
   for (const std::string& name : to)
     if (!places.emplace(name, static_cast<int64_t>(places.size())).second)
-      return invalid("expected each class once, got " + in_quotes(name) + " twice in " + classes_text(to));
+      return invalid(
+          {.expected = "each class once", .got = in_quotes(name) + " twice in " + classes_text(to)});
   std::vector<int64_t> out;
   std::unordered_map<std::string_view, bool> seen;
   for (const std::string& name : from) {
     if (!seen.emplace(name, true).second)
-      return invalid("expected each class once, got " + in_quotes(name) + " twice in " + classes_text(from));
+      return invalid(
+          {.expected = "each class once", .got = in_quotes(name) + " twice in " + classes_text(from)});
     const auto at = places.find(name);
     if (at == places.end())
-      return invalid("expected one of " + classes_text(to) + ", got " + in_quotes(name));
+      return invalid({.expected = "one of " + classes_text(to), .got = in_quotes(name)});
     out.push_back(at->second);
   }
   return out;

@@ -25,8 +25,7 @@ class ChangedBlock final : public Block {
     for (size_t i = 0; i < fields.size(); ++i) {
       if (!changes_->changes[i] && !changes_->cast(i)) continue;
       auto changed = this->changed(i, fields[i], block_->is_null(row, static_cast<int>(i)));
-      if (!changed.ok())
-        return Status(changed.status()).before("field " + in_quotes(changes_->names[i]) + ": ");
+      if (!changed.ok()) return Status(changed.status()).in_field(changes_->names[i]);
       fields[i] = *std::move(changed);
     }
     return {};
@@ -131,7 +130,8 @@ FieldCast in_dtype(DType dtype) {
 FieldCast of_nulls(TensorSpec spec, Nulls nulls) {
   return [spec, nulls](const Tensor& value, bool is_null) -> Result<Tensor> {
     if (is_null) return read_as(nulls, spec);
-    if (value.shape.count() > 0) return corrupt("expected nulls only, as the file's type says, got a value");
+    if (value.shape.count() > 0)
+      return corrupt({.expected = "nulls only, as the file's type says", .got = "a value"});
     return read_as(Nulls::zero, spec);
   };
 }

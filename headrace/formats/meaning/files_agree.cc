@@ -119,9 +119,9 @@ Status FilesAgree::agree_on_types(const FileFields& file) {
     FieldType& mine = types_[i];
     const auto common = common_type(mine.type, file.types[i]);
     if (!common)
-      return invalid("expected " + noun_ + " " + in_quotes(schema_.names[i]) + " as " + type_text(mine.type) +
-                     ", as in " + in_quotes(mine.path) + ", got " + type_text(file.types[i]) +
-                     std::string(kApart));
+      return invalid({.expected = noun_ + " " + in_quotes(schema_.names[i]) + " as " + type_text(mine.type) +
+                                  ", as in " + in_quotes(mine.path),
+                      .got = type_text(file.types[i]) + std::string(kApart)});
     if (*common != mine.type) mine = {*common, file.path};
   }
   return {};
@@ -222,12 +222,12 @@ Result<FieldChange> FilesAgree::renumbering(const ClassList& own) const {
   const DType dtype = schema_.specs[static_cast<size_t>(own.field)].dtype;
   const std::string name = in_quotes(schema_.names[static_cast<size_t>(own.field)]);
   if (!is_label_dtype(dtype))
-    return invalid("align_labels: expected integers in field " + name + ", got " +
-                   std::string(dtype_name(dtype)));
+    return invalid({.expected = "integers in field " + name, .got = std::string(dtype_name(dtype))})
+        .in_option("align_labels");
   if (std::ranges::any_of(numbers, [&](int64_t number) { return number > most_of(dtype); }))
-    return invalid("align_labels: the files have " + classes_text(all->names) +
-                   ", whose numbers do not fit " + "into the " + std::string(dtype_name(dtype)) +
-                   " of field " + name);
+    return invalid("the files have " + classes_text(all->names) + ", whose numbers do not fit " +
+                   "into the " + std::string(dtype_name(dtype)) + " of field " + name)
+        .in_op("align_labels");
   return renumbered(std::move(numbers));
 }
 

@@ -83,16 +83,17 @@ Result<std::vector<std::string>> fields_of(const std::vector<SourceFile>& files)
   std::vector<std::string> sorted = out;
   std::ranges::sort(sorted);
   if (sets.size() == 1 && std::ranges::adjacent_find(sorted) == sorted.end()) return out;
-  return invalid("expected one file for each field, as in x_train.npy and y_train.npy, got " +
-                 std::to_string(files.size()) + " files, of which several hold " + in_quotes(out[0]) +
-                 "; pass the files of one set, or read inputs and outputs by themselves and zip() them");
+  return invalid(
+      {.expected = "one file for each field, as in x_train.npy and y_train.npy",
+       .got = std::to_string(files.size()) + " files, of which several hold " + in_quotes(out[0]),
+       .fix = "pass the files of one set, or read inputs and outputs by themselves and zip() them"});
 }
 
 int recognise(const Probe& probe) { return probe.text().starts_with("\x93NUMPY") ? 97 : 0; }
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const std::vector<SourceFile>& files = request.path().files;
-  if (files.empty()) return invalid("expected files, got none");
+  if (files.empty()) return invalid({.expected = "files", .got = "none"});
   HEADRACE_ASSIGN(const std::vector<std::string> fields, fields_of(files));
   std::vector<ArrayWalk> walks;
   for (size_t i = 0; i < files.size(); ++i)

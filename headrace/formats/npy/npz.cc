@@ -78,7 +78,8 @@ class FindNpz final : public Opening<FoundArrays> {
     std::string text;
     for (const zips::Member& member : members) {
       if (!names.insert(member.name).second)
-        return corrupt("expected arrays with distinct names, got '" + array_name(member) + "' twice");
+        return corrupt(
+            {.expected = "arrays with distinct names", .got = "'" + array_name(member) + "' twice"});
       text += (text.empty() ? "" : ", ") + array_name(member);
     }
     if (members.empty()) return invalid("expected at least one array, but the zip has no .npy file");
@@ -88,9 +89,10 @@ class FindNpz final : public Opening<FoundArrays> {
     for (const std::string& field : fields_) {
       const auto it = std::ranges::find_if(members, [&](const auto& m) { return array_name(m) == field; });
       if (std::ranges::count(fields_, field) > 1)
-        return invalid("fields: expected each array once, got '" + field + "' twice");
+        return invalid({.expected = "each array once", .got = "'" + field + "' twice"}).in_option("fields");
       if (it == members.end())
-        return invalid("fields: expected names of arrays (" + text + "), got '" + field + "'");
+        return invalid({.expected = "names of arrays (" + text + ")", .got = "'" + field + "'"})
+            .in_option("fields");
       chosen_.push_back({*it});
     }
     uint64_t unpacked = 0, packed = 0;
@@ -139,7 +141,7 @@ class FindNpz final : public Opening<FoundArrays> {
         return take_stored(one, bytes->bytes().subspan(head, std::min(bytes->size() - head, member.size)));
       one.begin = one.data,
       one.length = member.is_stored() ? std::min(kFirstOfMember, member.size) : member.packed;
-      if (one.length == 0) return corrupt("expected an .npy file, got no bytes");
+      if (one.length == 0) return corrupt({.expected = "an .npy file", .got = "no bytes"});
       return {};
     }
     if (member.is_stored()) return take_stored(one, bytes->bytes());
@@ -179,12 +181,14 @@ class FindNpz final : public Opening<FoundArrays> {
     FoundArrays arrays;
     for (Chosen& one : chosen_)
       if (!one.is_left_out) arrays.push_back(std::move(one.array));
-    if (arrays.empty()) return invalid("expected at least one array with rows, got single numbers only");
+    if (arrays.empty())
+      return invalid({.expected = "at least one array with rows", .got = "single numbers only"});
     const bool are_equal =
         std::ranges::all_of(arrays, [&](const FoundArray& array) { return array.count == arrays[0].count; });
     if (!are_equal)
-      return invalid("expected arrays with the same number of rows, got " + counts_text(arrays) +
-                     "; choose those that belong together with fields=");
+      return invalid({.expected = "arrays with the same number of rows",
+                      .got = std::string(counts_text(arrays)),
+                      .fix = "choose those that belong together with fields="});
     return Step<FoundArrays>(std::move(arrays));
   }
 
@@ -213,7 +217,7 @@ int recognise_npz(const Probe& probe) {
 Result<SourceOpening> open_npz(const OpenRequest& request) {
   HEADRACE_ASSIGN(const std::vector<std::string> fields, request.strings("fields"));
   const std::vector<SourceFile>& files = request.path().files;
-  if (files.empty()) return invalid("expected files, got none");
+  if (files.empty()) return invalid({.expected = "files", .got = "none"});
   std::vector<ArrayWalk> walks;
   for (const SourceFile& file : files) walks.push_back(std::make_unique<FindNpz>(file.size, fields));
   return open_row_files("npz", request, files, std::move(walks));

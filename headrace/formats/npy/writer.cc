@@ -70,8 +70,10 @@ class NpyWriter final : public FileWriter {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   const Schema& schema = request.schema;
   if (schema.size() != 1)
-    return invalid("npy: expected one field, got " + schema.text() +
-                   "; keep one with ds.map(lambda s: s.image)");
+    return invalid({.expected = "one field",
+                    .got = schema.text(),
+                    .fix = "keep one with ds.map(lambda s: s.image)"})
+        .in_format("npy");
   const TensorSpec& row = schema.specs[0];
   const std::string field = "npy: field '" + schema.names[0] + "': ";
   if (is_text(row.dtype))

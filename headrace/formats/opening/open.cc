@@ -21,14 +21,16 @@ namespace {
 
 Status check_options(const FormatInfo& info, const Value& options) {
   if (options.is_null()) return {};
-  if (!options.object()) return invalid("options: expected an object, got " + options.dump());
+  if (!options.object())
+    return invalid({.expected = "an object", .got = options.dump()}).in_option("options");
   for (const auto& [key, value] : *options.object()) {
     if (has_option(info, key)) continue;
     if (key == kSplit)
       return invalid(
-          "split= chooses among files and folders in a folder; got a file, a list or a pattern, "
-          "which already say what is read" +
-          std::string(has_option(info, "group") ? "; group= chooses a group in the file" : ""));
+                 "split= chooses among files and folders in a folder; got a file, a list or a pattern, "
+                 "which already say what is read" +
+                 std::string(has_option(info, "group") ? "; group= chooses a group in the file" : ""))
+          .with({.option = std::string(kSplit)});
     std::vector<OptionInfo> all = info.options;
     if (auto split = split_option(info)) all.push_back(*std::move(split));
     return invalid(no_option(key, all));
@@ -134,8 +136,10 @@ std::string instead(const FormatInfo& named, const Probe& looked) {
 
 // Errors about one file name it already.
 Status named(Status status, const FormatInfo& info, const PathArgument& given) {
-  const bool names_file = !given.is_list && status.text().starts_with(in_quotes(given.paths[0]));
-  return std::move(status).before(info.name + ": " + (names_file ? "" : given.text() + ": "));
+  const bool names_file = !given.is_list && status.facts().file == given.paths[0];
+  if (!names_file && !given.is_list) status = std::move(status).in_file(given.paths[0]);
+  if (given.is_list) status = std::move(status).before(given.text() + ": ");
+  return std::move(status).in_format(info.name);
 }
 
 // Every source passes here: the strings of all formats are checked in one place.
@@ -204,7 +208,7 @@ Result<SourcePtr> open_source(Store& store, const std::string& path, std::string
 
 Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
-  if (paths.empty()) return invalid("read: expected at least one path, got an empty list");
+  if (paths.empty()) return invalid({.expected = "at least one path", .got = "an empty list"}).in_op("read");
   return open_wanted(*with_usual_retries(store), {{paths, true}, format, options}, indexing);
 }
 
@@ -214,18 +218,19 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
   for (const auto& [key, value] : *description.object())
     if (key != "format" && key != "path") options.set(key, value);
   if (const FormatInfo* info = find_format(format); info && info->make) {
-    HEADRACE_TRY(check_options(*info, options).before(format + ": "));
+    HEADRACE_TRY(check_options(*info, options).in_format(format));
     auto made = info->make(options);
-    if (!made.ok()) return made.status().before(format + ": ");
+    if (!made.ok()) return made.status().in_format(format);
     return made;
   }
   if (const Value* path = description.find("path"); path && path->list()) {
     std::vector<std::string> paths;
     for (const Value& one : *path->list()) {
-      if (!one.text()) return invalid("plan: 'path' must be a list of strings, got " + one.dump() + " in it");
+      if (!one.text())
+        return invalid("'path' must be a list of strings, got " + one.dump() + " in it").in_op("plan");
       paths.push_back(*one.text());
     }
-    if (paths.empty()) return invalid("plan: 'path' must be a list of at least one path");
+    if (paths.empty()) return invalid("'path' must be a list of at least one path").in_op("plan");
     return open_wanted(*with_usual_retries(store), {{paths, true}, format, options, false, true}, indexing);
   }
   HEADRACE_ASSIGN(const std::string path, description.get_text("path"));

@@ -28,7 +28,8 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
     if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
       of_files.push_back(column);
   if (of_files.empty())
-    return invalid("columns: expected at least one column of the files, got " + columns->dump());
+    return invalid({.expected = "at least one column of the files", .got = std::string(columns->dump())})
+        .in_option("columns");
   std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
   Value out = options;
   out.set("columns", std::move(of_files));
@@ -50,7 +51,7 @@ Result<SourcePtr> open_one_by_one(Store& store, const Wanted& wanted, const Form
   std::vector<PartOfJoined> parts;
   for (size_t i = 0; i < files.size(); ++i) {
     auto probed = probe_files(store, wanted.given.paths[0], files[i]);
-    if (!probed.ok()) return probed.status().before("read: ");
+    if (!probed.ok()) return probed.status().in_op("read");
     HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, wanted, named, *std::move(probed), indexing));
     ConstantFields own{constants.names, {constants.values[i]}, {}};
     own.description = source->describe();
@@ -58,7 +59,7 @@ Result<SourcePtr> open_one_by_one(Store& store, const Wanted& wanted, const Form
     parts.push_back({in_quotes(parent_of(files[i][0])), std::move(source)});
   }
   auto joined = joined_source(std::move(parts), std::move(constants.description), std::nullopt);
-  return joined.ok() ? std::move(joined) : joined.status().before("read: " + wanted.given.text() + ": ");
+  return joined.ok() ? std::move(joined) : joined.status().before(wanted.given.text() + ": ").in_op("read");
 }
 
 }  // namespace
@@ -87,13 +88,15 @@ Result<SourcePtr> open_partitions(Store& store, const Wanted& wanted, const Form
         values.push_back(std::move(field.value));
   }
   auto probed = probe_files(store, folder.path, files);
-  if (!probed.ok()) return probed.status().before("read: ");
+  if (!probed.ok()) return probed.status().in_op("read");
   HEADRACE_ASSIGN(SourcePtr source, open_looked_at(store, all, named, *std::move(probed), indexing));
   for (const std::string& name : hive_keys(partitions[0].files[0]))
     if (source->schema().find(name) >= 0)
-      return invalid("read: " + in_quotes(files[0]) + ": " + in_quotes(name) +
+      return invalid(in_quotes(name) +
                      " is both a column of the file and a folder; pass the files as a list or a pattern to "
-                     "read the column");
+                     "read the column")
+          .in_file(files[0])
+          .in_op("read");
   for (uint64_t i = 0; i < source->num_files(); ++i) {
     const auto found = partition_of.find(source->file(i));
     if (found == partition_of.end())

@@ -13,8 +13,10 @@ namespace {
 constexpr size_t kShownNames = 3;  // in a message
 
 Status too_many(std::string_view pattern) {
-  return {Code::exhausted, in_quotes(pattern) + ": expected a pattern of at most " +
-                               std::to_string(kMostExpanded) + " files, got more"};
+  return Status(
+             Code::exhausted,
+             {.expected = "a pattern of at most " + std::to_string(kMostExpanded) + " files", .got = "more"})
+      .in_file(pattern);
 }
 
 // The position of the brace that closes the one at `open`, or npos.
@@ -278,6 +280,7 @@ Result<std::vector<std::string>> expand(Store& store, const std::string& pattern
   }
   const auto not_found = [&](const std::string& text) {
     return Status(Code::not_found, in_quotes(pattern) + " " + text + what_is_there(store, pattern))
+        .with({.file = std::string(pattern)})
         .refused(ENOENT, pattern);
   };
   if (out.empty()) return not_found("matches no file");

@@ -1,5 +1,5 @@
 // skip_unreadable=True, the option of every format: data without the names that cannot be examined, which are
-// told. Pure; any thread.
+// listed in its notes. Pure; any thread.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,11 +7,11 @@
 
 #include "headrace/formats/options.h"
 #include "headrace/formats/source.h"
+#include "headrace/io/look_up.h"
 #include "headrace/io/store.h"
 
 namespace headrace {
 
-inline constexpr std::string_view kSkipUnreadable = "skip_unreadable";
 OptionInfo skip_unreadable_option();
 
 // What was left out, for a warning; "" if nothing was.

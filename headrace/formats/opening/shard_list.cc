@@ -20,7 +20,7 @@ Result<std::string> shard_of(const Value& entry, const std::string& folder) {
   HEADRACE_ASSIGN(std::string url, entry.get_text("url"));
   if (url.starts_with("file:")) url.erase(0, url.starts_with("file://") ? 7 : 5);
   if (url.find("://") != std::string::npos || url.starts_with("pipe:"))
-    return Status(Code::unavailable, "expected shards that are files, got " + in_quotes(url));
+    return Status(Code::unavailable, {.expected = "shards that are files", .got = in_quotes(url)});
   return url.starts_with('/') ? url : folder + url;
 }
 
@@ -28,7 +28,7 @@ Result<std::vector<std::string>> shards_of(const std::string& text, const std::s
   HEADRACE_ASSIGN(const Value list, Value::parse(text));
   const Value* shards = list.find("shardlist");
   if (!shards || !shards->list() || shards->list()->empty())
-    return corrupt("expected a 'shardlist' of at least one shard, got none");
+    return corrupt({.expected = "a 'shardlist' of at least one shard", .got = "none"});
   std::vector<std::string> out;
   for (const Value& entry : *shards->list()) {
     HEADRACE_ASSIGN(std::string shard, shard_of(entry, path.substr(0, path.rfind('/') + 1)));
@@ -53,12 +53,12 @@ Result<SourceFile> listed_file(Store& store, const std::string& folder, const Li
   for (const std::string* name : {&file.name, &file.otherwise}) {
     if (name->empty() && name == &file.otherwise) continue;
     if (!stays_in_folder(*name))
-      return corrupt("expected names of files in its folder, got " + in_quotes(*name));
+      return corrupt({.expected = "names of files in its folder", .got = in_quotes(*name)});
     const auto info = store.info(folder + *name);
     if (info.ok() && !info->is_directory) return SourceFile{folder + *name, info->size, info->mtime_ns};
     if (!info.ok() && !is_absent(info.status())) return info.status();
-    missing =
-        info.ok() ? invalid("expected a file, got the folder " + in_quotes(folder + *name)) : info.status();
+    missing = info.ok() ? invalid({.expected = "a file", .got = "the folder " + in_quotes(folder + *name)})
+                        : info.status();
   }
   return missing;
 }
@@ -71,18 +71,19 @@ Status take_list(const FormatInfo& format, Store& store, OpenRequest& request) {
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   if (size > kMostList)
-    return Status(Code::exhausted, in_quotes(path) + ": expected a list of at most " +
-                                       std::to_string(kMostList) + " bytes, got " + std::to_string(size));
+    return Status(Code::exhausted, {.expected = "a list of at most " + std::to_string(kMostList) + " bytes",
+                                    .got = std::to_string(size)})
+        .in_file(path);
   HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, size));
   request.list = text_of(bytes);
   const auto listed = format.listed(request.list);
-  if (!listed.ok()) return listed.status().before(in_quotes(path) + ": ");
+  if (!listed.ok()) return listed.status().in_file(path);
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   std::vector<SourceFile>& files = request.probes[0].files;
   files.clear();
   for (const ListedFile& one : *listed) {
     auto found = listed_file(store, folder, one);
-    if (!found.ok()) return found.status().before(in_quotes(path) + ": ");
+    if (!found.ok()) return found.status().in_file(path);
     files.push_back(*std::move(found));
   }
   return {};
@@ -98,7 +99,7 @@ Result<std::optional<std::vector<std::string>>> listed_shards(Store& store, cons
     return std::optional<std::vector<std::string>>();
   HEADRACE_ASSIGN(const BufferPtr all, read_bytes(*file, 0, info->size));
   auto shards = shards_of(text_of(all), path);
-  if (!shards.ok()) return shards.status().before(in_quotes(path) + ": ");
+  if (!shards.ok()) return shards.status().in_file(path);
   return std::optional(*std::move(shards));
 }
 

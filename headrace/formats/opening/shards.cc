@@ -139,10 +139,10 @@ Result<Shards> shards_of(const Listing& listing) {
       if (const std::string kind = shard_kind(name); is_wanted(kind)) ++kinds[kind];
   }
   if (kinds.empty())
-    return invalid("expected a folder of data files, got " +
-                   (folders.empty() ? std::string("none")
-                                    : "only folders; pass one of them, such as " + folders_text(folders) +
-                                          ", or a pattern"));
+    return invalid({.expected = "a folder of data files",
+                    .got = std::string((folders.empty() ? std::string("none")
+                                                        : "only folders; pass one of them, such as " +
+                                                              folders_text(folders) + ", or a pattern"))});
   const auto by_count = [](const auto& a, const auto& b) { return a.second < b.second; };
   const std::string& kind = std::max_element(kinds.begin(), kinds.end(), by_count)->first;
   Shards out;

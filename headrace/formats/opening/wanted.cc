@@ -120,7 +120,7 @@ Result<SourcePtr> open_splits(Store& store, const Wanted& wanted, const Probe& f
   }
   Value description = parts[0].source->describe();
   auto joined = joined_source(std::move(parts), std::move(description), aligning);
-  if (!joined.ok()) return joined.status().before("read: " + wanted.given.text() + ": ");
+  if (!joined.ok()) return joined.status().before(wanted.given.text() + ": ").in_op("read");
   return joined;
 }
 
@@ -148,16 +148,17 @@ Status check_joined(const Splits& splits, const Wanted& wanted, const FormatInfo
     return {};  // the user says that the folders are classes, or mean nothing
   const std::string at = wanted.given.text();
   if (splits.are_certain && splits.all.empty())
-    return choose_splits(splits, Value("all")).status().before("read: " + at + " ");
+    return choose_splits(splits, Value("all")).status().before(at + " ").in_op("read");
   if (splits.are_certain)
-    return invalid("read: " + at + " contains the splits " + split_names_text(splits) +
+    return invalid(at + " contains the splits " + split_names_text(splits) +
                    "; set split= to one of these names, a list of them, or \"all\"" +
                    (splits.all[0].images_in ? "; format=\"images\" reads all images"
                                             : ", or open one of them, such as " +
                                                   in_quotes(paths_of(folder.path, splits.all[0].paths)[0])) +
                    (info && info->name == "image_folder" && splits.all[0].are_folders
                         ? "; if they are classes, set format=\"image_folder\""
-                        : ""));
+                        : ""))
+        .in_op("read");
   const std::string silence = " to silence this note";
   if (splits.are_likely && splits.all.size() > 1)
     note = at + " contains " + split_names_text(splits) +
@@ -210,7 +211,7 @@ Result<SourcePtr> open_those_chosen(Store& store, const Wanted& wanted, const Fo
   if (wanted.split.text() && *wanted.split.text() == "all") std::ranges::sort(names);
   const std::vector<std::string> paths = paths_of(folder.path, names);
   auto files = paths.size() == 1 ? probe(store, paths[0]) : probe_files(store, folder.path, paths);
-  if (!files.ok()) return files.status().before("read: ");
+  if (!files.ok()) return files.status().in_op("read");
   const FormatInfo* info = named ? named : surest(*files);
   if (paths.size() > 1 && (!info || !info->takes_files))  // COCO's, one by one
     return open_splits(store, wanted, folder, chosen, indexing);
@@ -224,7 +225,8 @@ Result<SourcePtr> open_chosen(Store& store, Wanted wanted, const FormatInfo* nam
   wanted.options = without_split(wanted.options);
   if (wanted.path.is_null()) wanted.path = wanted.given.value();
   auto chosen = choose_splits(splits, wanted.split);
-  if (!chosen.ok()) return chosen.status().before("read: " + wanted.given.text() + " ");
+  if (!chosen.ok())
+    return chosen.status().with({.option = "split"}).before(wanted.given.text() + " ").in_op("read");
   const bool are_all = wanted.split.text() && *wanted.split.text() == "all";
   // Several may be values of a partition column, which is a field then.
   if ((are_all || wanted.split.list()) && (!named || named->takes_files)) {
@@ -261,13 +263,14 @@ Result<Looked> look(Store& store, const Wanted& wanted) {
   Looked out;
   if (!wanted.format.empty()) {
     out.named = find_format(wanted.format);
-    if (!out.named) return invalid("read: " + no_format(wanted.format));
-    if (!out.named->open) return invalid("read: " + out.named->name + " is generated, not read from a path");
+    if (!out.named) return invalid(std::string(no_format(wanted.format))).in_op("read");
+    if (!out.named->open)
+      return invalid(out.named->name + " is generated, not read from a path").in_op("read");
   }
   for (const std::string& path : wanted.given.paths)
-    if (Status status = check_finished(store, path); !status.ok()) return std::move(status).before("read: ");
+    if (Status status = check_finished(store, path); !status.ok()) return std::move(status).in_op("read");
   auto looked = probe(store, wanted.given, out.twice);
-  if (!looked.ok()) return looked.status().before("read: ");
+  if (!looked.ok()) return looked.status().in_op("read");
   out.path = *std::move(looked);
   // A format with splits of its own, unless the folder is none of its data sets: then each folder in it may
   // be.
@@ -320,7 +323,8 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
   } else {
     HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
   }
-  if (names.empty()) return invalid("split: expected at least one name, got " + choice->dump());
+  if (names.empty())
+    return invalid({.expected = "at least one name", .got = std::string(choice->dump())}).in_option("split");
   if (choice->list()) {
     HEADRACE_ASSIGN(names, meant_by_format(*info, looked, names, store));
     HEADRACE_TRY(check_named_once(*choice->list(), names));
@@ -342,7 +346,7 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
 // With the option skip_unreadable, which only this function sees: every look-up asks the store.
 Result<SourcePtr> open_what_is_readable(Store& store, Wanted wanted, const IndexingOptions& indexing) {
   const auto skips = GivenOptions{wanted.options}.flag(kSkipUnreadable, false);
-  if (!skips.ok()) return skips.status().before("read: ");
+  if (!skips.ok()) return skips.status().in_op("read");
   wanted.options = without_option(wanted.options, kSkipUnreadable);
   if (!*skips) return open_wanted(store, wanted, indexing);
   SkippingStore skipping(store);
@@ -385,15 +389,16 @@ Result<SourcePtr> open_as_looked(Store& store, const Wanted& wanted, Looked look
   if (choice) {
     if (!are_none) return open_chosen(store, wanted, looked.named, *looked.folder, looked.splits, indexing);
     if (!looked.format || !has_option(*looked.format, kSplit))
-      return invalid("read: " + wanted.given.text() +
-                     " has no splits: no files or folders in it are named train, val, test or alike");
+      return invalid(wanted.given.text() +
+                     " has no splits: no files or folders in it are named train, val, test or alike")
+          .in_op("read");
   }
   std::string note;
   HEADRACE_TRY(check_joined(looked.splits, wanted, looked.format, *looked.folder, note));
   if (!looked.format || looked.format->takes_files) {
     std::vector<std::string> copies;
     auto partitions = hive_partitions(*looked.folder->listing, copies);
-    if (!partitions.ok()) return partitions.status().before("read: " + wanted.given.text() + ": ");
+    if (!partitions.ok()) return partitions.status().before(wanted.given.text() + ": ").in_op("read");
     if (!partitions->empty())
       return open_partitions(store, wanted, looked.named, *looked.folder, *std::move(partitions), copies,
                              indexing);
@@ -445,9 +450,10 @@ Status check_endings(const Looked& looked, const Value& choice) {
     std::string files;
     for (const auto& [kind, file] : by_kind)
       files += (files.empty() ? "" : ", ") + in_quotes(paths_of(looked.folder->path, {file})[0]);
-    return invalid(
-        "read: split " + Value(split.name).dump() + " has files with different endings: " + files +
-        "; pass one of them, or a list of files with one ending; zip() has the lines of two side by side");
+    return invalid("split " + Value(split.name).dump() + " has files with different endings: " + files +
+                   "; pass one of them, or a list of files with one ending; zip() has the lines of two side "
+                   "by side")
+        .in_op("read");
   }
   return {};
 }
@@ -513,7 +519,7 @@ Status check_known(const Wanted& wanted) {
     const auto has_it = [&key = key](const auto& format) { return has_option(format.second, key); };
     if (key == kSplit || std::ranges::any_of(formats(), has_it)) continue;
     const std::string meant = did_you_mean(key, std::vector<std::string_view>{kSplit});
-    if (!meant.empty()) return invalid("read: no format has an option " + in_quotes(key) + meant);
+    if (!meant.empty()) return invalid("no format has an option " + in_quotes(key) + meant).in_op("read");
   }
   return {};
 }
@@ -572,14 +578,16 @@ Result<std::vector<std::string>> list_splits(Store& store, const std::string& pa
   if (!looked.splits.data_sets.empty())
     return choose_splits(looked.splits, Value("all"))
         .status()
-        .before("list_splits: " + in_quotes(path) + " ");
+        .with({.file = path})
+        .before(in_quotes(path) + " ")
+        .in_op("list_splits");
   std::vector<std::string> out;
   for (const Split& split : looked.splits.all) out.push_back(split.name);
   if (!out.empty()) return out;
   const FormatInfo* info = looked.named ? looked.named : surest(looked.path);
   if (!info || !info->splits) return out;
   auto found = splits_of_format(*info, std::move(looked.path), store);
-  if (!found.ok()) return found.status().before(info->name + ": " + in_quotes(path) + ": ");
+  if (!found.ok()) return found.status().in_file(path).in_format(info->name);
   return found;
 }
 

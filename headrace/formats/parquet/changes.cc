@@ -90,7 +90,8 @@ void change_values(const Column& column, Span stored, std::byte* out) {
 
 Result<double> read_decimal(Span bytes, int32_t scale) {
   if (bytes.empty() || bytes.size() > 16)
-    return corrupt("expected decimals of 1 to 16 bytes, got one of " + std::to_string(bytes.size()));
+    return corrupt(
+        {.expected = "decimals of 1 to 16 bytes", .got = "one of " + std::to_string(bytes.size())});
   return to_float(big_endian(bytes), scale);
 }
 

@@ -30,7 +30,7 @@ Status ChunkReader::end_lists(uint8_t rep) {
     open_[list] = -1;
   }
   if (rep == 0) return {};
-  if (open_[rep - 1u] < 1) return corrupt("expected levels of lists, got an item outside a list");
+  if (open_[rep - 1u] < 1) return corrupt({.expected = "levels of lists", .got = "an item outside a list"});
   ++open_[rep - 1u];
   return {};
 }
@@ -62,7 +62,7 @@ Status ChunkReader::rows_of_lists(uint64_t count) {
   if (column_.max_def == 0) return internal_error("a list without a level");
   const uint8_t row_def = column_.list_def[0], item_def = column_.list_def.back(), max_def = column_.max_def;
   if (out_.rows == 0 && count > 0 && reps_[0] != 0)
-    return corrupt("expected the column to begin with a row, got the middle of a list");
+    return corrupt({.expected = "the column to begin with a row", .got = "the middle of a list"});
   const bool is_checked = open_.size() > 1 || !column_.is_list;
   present_.clear();
   for (size_t i = 0; i < count; ++i) {
@@ -102,9 +102,9 @@ Status ChunkReader::join_texts() {
   for (const Piece& piece : out_.pieces) bytes = saturating_add(bytes, piece.length);
   const uint64_t limit = most_bytes(uint64_t{256} << 20);
   if (bytes > limit)
-    return {Code::exhausted, "expected strings of lists of at most " + std::to_string(limit) +
-                                 " bytes in a column of " + std::to_string(packed_) + ", got " +
-                                 std::to_string(bytes)};
+    return {Code::exhausted, Mismatch{.expected = "strings of lists of at most " + std::to_string(limit) +
+                                                  " bytes in a column of " + std::to_string(packed_),
+                                      .got = std::to_string(bytes)}};
   const uint64_t beside = out_.pieces.size() * sizeof(int64_t) + out_.rows * sizeof(Piece);
   HEADRACE_TRY(make_room(bytes + beside));
   const MutableBufferPtr texts = HeapBuffer::make(bytes);

@@ -97,8 +97,9 @@ Status ChunkReader::read(const Bytes& pages, uint64_t position, uint64_t values)
     };
     Status status = one();
     if (!status.ok())
-      return std::move(status).before("column '" + column_.name + "', page at byte " + std::to_string(at) +
-                                      ": ");
+      return std::move(status)
+          .with({.field = column_.name, .byte = at})
+          .before("column '" + column_.name + "', page at byte " + std::to_string(at) + ": ");
   }
   return {};
 }
@@ -107,9 +108,10 @@ Status ChunkReader::read(const Bytes& pages, uint64_t position, uint64_t values)
 Status ChunkReader::make_room(uint64_t bytes) {
   made_ = saturating_add(made_, bytes);
   if (made_ <= most_) return {};
-  return {Code::exhausted, "expected the columns of a row group to decode to at most " +
-                               std::to_string(most_) + " more bytes, got " + std::to_string(made_) +
-                               "; select fewer with columns="};
+  return {Code::exhausted, Mismatch{.expected = "the columns of a row group to decode to at most " +
+                                                std::to_string(most_) + " more bytes",
+                                    .got = std::to_string(made_),
+                                    .fix = "select fewer with columns="}};
 }
 
 // Most bytes that the column may decode to: `free`, or a ratio of its bytes, times `each`.
@@ -126,9 +128,9 @@ Status ChunkReader::check_room(uint64_t more) const {
   const uint64_t bytes = saturating_mul(saturating_add(slots_, more), each);
   const uint64_t limit = most_bytes(kFree, std::min(each, kLargest));
   if (bytes > limit)
-    return {Code::exhausted, "expected values of at most " + std::to_string(limit) +
-                                 " bytes in a column of " + std::to_string(packed_) + ", got " +
-                                 std::to_string(bytes)};
+    return {Code::exhausted, Mismatch{.expected = "values of at most " + std::to_string(limit) +
+                                                  " bytes in a column of " + std::to_string(packed_),
+                                      .got = std::to_string(bytes)}};
   return {};
 }
 
@@ -148,12 +150,13 @@ Result<BufferPtr> ChunkReader::delta_texts(Span bytes, uint32_t buffer, std::spa
 }
 
 Status ChunkReader::dictionary(const Page& page) {
-  if (has_dictionary_) return corrupt("expected one dictionary, got a second one");
+  if (has_dictionary_) return corrupt({.expected = "one dictionary", .got = "a second one"});
   if (page.header.encoding != Encoding::plain && page.header.encoding != Encoding::plain_dictionary)
-    return corrupt(std::string("expected a dictionary in PLAIN, got ") + encoding_name(page.header.encoding));
+    return corrupt(
+        {.expected = "a dictionary in PLAIN", .got = std::string(encoding_name(page.header.encoding))});
   const uint64_t count = page.header.values;
   if (count > page.body.size * 8)
-    return corrupt("expected a dictionary inside its page, got " + std::to_string(count) + " values");
+    return corrupt({.expected = "a dictionary inside its page", .got = std::to_string(count) + " values"});
   HEADRACE_TRY(check_room(count));
   HEADRACE_TRY(make_room(count * value_bytes()));
   if (column_.is_text()) {
@@ -189,13 +192,13 @@ Result<Span> ChunkReader::level_bytes(Encoding encoding, uint8_t most, uint64_t 
     length = (count * static_cast<uint64_t>(width_of(most)) + 7) / 8;
   } else {
     if (encoding != Encoding::rle)
-      return corrupt(std::string("expected levels in RLE, got ") + encoding_name(encoding));
+      return corrupt({.expected = "levels in RLE", .got = std::string(encoding_name(encoding))});
     if (bytes.size() < 4) return corrupt("expected levels, but the page ends");
     length = load<uint32_t>(bytes), head = 4;
   }
   if (length > bytes.size() - head)
-    return corrupt("expected levels inside the page's " + std::to_string(bytes.size()) + " bytes, got " +
-                   std::to_string(length));
+    return corrupt({.expected = "levels inside the page's " + std::to_string(bytes.size()) + " bytes",
+                    .got = std::to_string(length)});
   body.offset += head + length, body.size -= head + length;
   return bytes.subspan(head, length);
 }
@@ -211,7 +214,7 @@ Status ChunkReader::levels(const Page& page, Bytes& body) {
                                                   : read_runs(bytes, width_of(most), std::span(out)));
     const auto largest = std::ranges::max_element(out);
     if (largest == out.end() || *largest <= most) return {};
-    return corrupt("expected levels up to " + std::to_string(most) + ", got " + std::to_string(*largest));
+    return corrupt({.expected = "levels up to " + std::to_string(most), .got = std::to_string(*largest)});
   };
   present_.clear();
   if (max_rep > 0) {
@@ -272,16 +275,16 @@ Status ChunkReader::values(Encoding encoding, const Bytes& body, bool is_made) {
 Status ChunkReader::indices(const Bytes& body, size_t count) {
   indices_.resize(count);
   if (count == 0) return {};
-  if (!has_dictionary_) return corrupt("expected a dictionary before dictionary indices, got none");
+  if (!has_dictionary_) return corrupt({.expected = "a dictionary before dictionary indices", .got = "none"});
   if (body.size == 0) return corrupt("expected dictionary indices, but the page ends");
   const int width = std::to_integer<int>(body.span()[0]);
   if (width > 32)
-    return corrupt("expected dictionary indices of at most 32 bits, got " + std::to_string(width));
+    return corrupt({.expected = "dictionary indices of at most 32 bits", .got = std::to_string(width)});
   HEADRACE_TRY(read_runs(body.span().subspan(1), width, std::span(indices_)));
   const uint32_t most = *std::ranges::max_element(indices_);
   if (most < dictionary_size_) return {};
-  return corrupt("expected a dictionary index below " + std::to_string(dictionary_size_) + ", got " +
-                 std::to_string(most));
+  return corrupt({.expected = "a dictionary index below " + std::to_string(dictionary_size_),
+                  .got = std::to_string(most)});
 }
 
 Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, std::span<Piece> out) {
@@ -303,7 +306,7 @@ Status ChunkReader::texts(Encoding encoding, const Bytes& body, bool is_made, st
   else if (encoding == Encoding::delta_length)
     HEADRACE_TRY(read_delta_lengths(whole, body.offset, buffer, out));
   else
-    return corrupt(std::string("expected an encoding of strings, got ") + encoding_name(encoding));
+    return corrupt({.expected = "an encoding of strings", .got = std::string(encoding_name(encoding))});
   out_.buffers.push_back(body.buffer);
   if (is_made) out_.held += body.buffer->size();
   return {};
@@ -323,7 +326,7 @@ Status ChunkReader::from_texts(Encoding encoding, const Bytes& body, std::span<s
   else if (encoding == Encoding::delta_bytes) {
     HEADRACE_ASSIGN(buffer, delta_texts(body.span(), 0, pieces));
   } else {
-    return corrupt(std::string("expected an encoding of strings, got ") + encoding_name(encoding));
+    return corrupt({.expected = "an encoding of strings", .got = std::string(encoding_name(encoding))});
   }
   const bool is_length = column_.change == Change::to_length;
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -368,7 +371,8 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
   const Physical type = column_.physical;
   const size_t size = column_.stored_size();
   const auto cannot = [&] {
-    return corrupt(std::string("expected an encoding of this number type, got ") + encoding_name(encoding));
+    return corrupt(
+        {.expected = "an encoding of this number type", .got = std::string(encoding_name(encoding))});
   };
   switch (encoding) {
     case Encoding::plain:
@@ -397,8 +401,8 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
       HEADRACE_ASSIGN(const BufferPtr made, delta_texts(bytes, 0, pieces));
       for (const Piece& piece : pieces)
         if (piece.length != size)
-          return corrupt("expected values of " + std::to_string(size) + " bytes, got " +
-                         std::to_string(piece.length));
+          return corrupt({.expected = "values of " + std::to_string(size) + " bytes",
+                          .got = std::to_string(piece.length)});
       if (made->size() > 0) std::memcpy(out.data(), made->data(), made->size());
       return {};
     }
@@ -408,10 +412,10 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
 
 Result<Values> ChunkReader::finish(uint64_t rows) {
   const auto wrong = [&](Status status) {
-    return std::move(status).before("column '" + column_.name + "': ");
+    return std::move(status).with({.field = column_.name}).before("column '" + column_.name + "': ");
   };
   if (out_.rows != rows)
-    return wrong(corrupt("expected " + std::to_string(rows) + " rows, got " + std::to_string(out_.rows)));
+    return wrong(corrupt({.expected = std::to_string(rows) + " rows", .got = std::to_string(out_.rows)}));
   if (!open_.empty()) (void)end_lists(0);
   if (!open_.empty()) out_.starts.push_back(slots_);
   if (!out_.wrong_rows.empty())

@@ -78,24 +78,25 @@ Result<Contents> unpack(const std::string& extra) {
     out.rows.emplace(bytes.size() / sizeof(uint32_t));
     if (!bytes.empty()) std::memcpy(out.rows->data(), bytes.data(), bytes.size());
     if (!std::ranges::is_sorted(*out.rows))
-      return corrupt("expected the index as it was stored, got other rows");
+      return corrupt({.expected = "the index as it was stored", .got = "other rows"});
   }
-  if (!in.ended_well()) return corrupt("expected the index as it was stored, got other bytes");
+  if (!in.ended_well()) return corrupt({.expected = "the index as it was stored", .got = "other bytes"});
   return out;
 }
 
 Status check_chunk(const Chunk& chunk, uint64_t file_size) {
   if (chunk.is_encrypted) return {Code::unavailable, "cannot read encrypted columns"};
   if (chunk.offset >= 4 && chunk.offset <= file_size && chunk.size <= file_size - chunk.offset) return {};
-  return corrupt("expected pages inside the file's " + std::to_string(file_size) + " bytes, got " +
-                 std::to_string(chunk.size) + " at byte " + std::to_string(chunk.offset));
+  return corrupt({.expected = "pages inside the file's " + std::to_string(file_size) + " bytes",
+                  .got = std::to_string(chunk.size) + " at byte " + std::to_string(chunk.offset)});
 }
 
 Status check_chunk(const Chunk& chunk, const Column& column, uint64_t rows, uint64_t file_size) {
   HEADRACE_TRY(check_chunk(chunk, file_size));
-  if (chunk.type != column.physical) return corrupt("expected pages of the schema's type, got another type");
+  if (chunk.type != column.physical)
+    return corrupt({.expected = "pages of the schema's type", .got = "another type"});
   if (column.max_rep() == 0 && chunk.values != rows)
-    return corrupt("expected " + std::to_string(rows) + " values, got " + std::to_string(chunk.values));
+    return corrupt({.expected = std::to_string(rows) + " values", .got = std::to_string(chunk.values)});
   return {};
 }
 
@@ -110,11 +111,12 @@ Status check_sizes(const Footer& footer, uint64_t file_size) {
     for (const Chunk& chunk : group.chunks) bytes = saturating_add(bytes, chunk.size);
   }
   if (bytes > file_size)
-    return corrupt("expected pages of at most the file's " + std::to_string(file_size) + " bytes, got " +
-                   std::to_string(bytes));
+    return corrupt({.expected = "pages of at most the file's " + std::to_string(file_size) + " bytes",
+                    .got = std::to_string(bytes)});
   if (rows <= most) return {};
-  return {Code::exhausted, "expected at most " + std::to_string(most) + " rows in " +
-                               std::to_string(file_size) + " bytes, got " + std::to_string(rows)};
+  return {Code::exhausted, Mismatch{.expected = "at most " + std::to_string(most) + " rows in " +
+                                                std::to_string(file_size) + " bytes",
+                                    .got = std::to_string(rows)}};
 }
 
 }  // namespace headrace::parquet

@@ -80,8 +80,8 @@ template <class T> Status read_runs(Span bytes, int width, std::span<T> out) {
     std::memcpy(&value, bytes.data(), size);
     bytes = bytes.subspan(size);
     if (value > mask_of(width) || value > static_cast<T>(~T{0}))
-      return corrupt("expected a run of values of " + std::to_string(width) + " bits, got " +
-                     std::to_string(value));
+      return corrupt({.expected = "a run of values of " + std::to_string(width) + " bits",
+                      .got = std::to_string(value)});
     const uint64_t values = std::min(room, head >> 1);
     std::fill_n(out.data() + done, values, static_cast<T>(value));
     done += values;
@@ -139,13 +139,13 @@ Result<DeltaHead> read_delta_head(Span& bytes, uint64_t wanted) {
       !take_varint(bytes, out.first))
     return corrupt("expected a delta header, but the page ends");
   if (out.block == 0 || out.block % 128 != 0 || out.block > uint64_t{1} << 31)
-    return corrupt("expected blocks of a multiple of 128 deltas, got " + std::to_string(out.block));
+    return corrupt({.expected = "blocks of a multiple of 128 deltas", .got = std::to_string(out.block)});
   if (out.minis == 0 || out.block % out.minis != 0 || out.each() % 32 != 0)
-    return corrupt("expected miniblocks of a multiple of 32 deltas, got " + std::to_string(out.minis) +
-                   " of " + std::to_string(out.block));
+    return corrupt({.expected = "miniblocks of a multiple of 32 deltas",
+                    .got = std::to_string(out.minis) + " of " + std::to_string(out.block)});
   if (count != wanted)
-    return corrupt("expected " + std::to_string(wanted) + " delta-encoded values, got " +
-                   std::to_string(count));
+    return corrupt(
+        {.expected = std::to_string(wanted) + " delta-encoded values", .got = std::to_string(count)});
   return out;
 }
 
@@ -168,8 +168,8 @@ template <class T> Status read_delta(Span& bytes, std::span<T> out) {
     for (uint64_t mini = 0; mini < head.minis && done < out.size(); ++mini) {
       const int width = std::to_integer<int>(widths[mini]);
       if (width > static_cast<int>(8 * sizeof(T)))
-        return corrupt("expected deltas of at most " + std::to_string(8 * sizeof(T)) + " bits, got " +
-                       std::to_string(width));
+        return corrupt({.expected = "deltas of at most " + std::to_string(8 * sizeof(T)) + " bits",
+                        .got = std::to_string(width)});
       const uint64_t count = std::min<uint64_t>(head.each(), out.size() - done);
       const uint64_t needed = bytes_for(count, width);
       if (needed > bytes.size()) return ends_early("deltas", out.size(), done);
@@ -202,8 +202,9 @@ Status read_plain_texts(Span body, uint64_t at, uint32_t buffer, std::span<Piece
     const auto length = load<uint32_t>(body, at);
     at += 4;
     if (length > body.size() - at)
-      return corrupt("expected strings inside the page, got one of " + std::to_string(length) +
-                     " bytes with " + std::to_string(body.size() - at) + " left");
+      return corrupt({.expected = "strings inside the page",
+                      .got = "one of " + std::to_string(length) + " bytes with " +
+                             std::to_string(body.size() - at) + " left"});
     piece = {at, length, buffer};
     at += length;
   }
@@ -216,7 +217,7 @@ Result<std::vector<int32_t>> read_lengths(Span& bytes, size_t count) {
   std::vector<int32_t> out(count);
   HEADRACE_TRY(read_delta(bytes, std::span(out)));
   for (const int32_t length : out)
-    if (length < 0) return corrupt("expected string lengths >= 0, got " + std::to_string(length));
+    if (length < 0) return corrupt({.expected = "string lengths >= 0", .got = std::to_string(length)});
   return out;
 }
 
@@ -229,8 +230,9 @@ Status read_delta_lengths(Span body, uint64_t at, uint32_t buffer, std::span<Pie
   for (size_t i = 0; i < out.size(); ++i) {
     const auto length = static_cast<uint32_t>(lengths[i]);
     if (length > body.size() - at)
-      return corrupt("expected strings inside the page, got one of " + std::to_string(length) +
-                     " bytes with " + std::to_string(body.size() - at) + " left");
+      return corrupt({.expected = "strings inside the page",
+                      .got = "one of " + std::to_string(length) + " bytes with " +
+                             std::to_string(body.size() - at) + " left"});
     out[i] = {at, length, buffer};
     at += length;
   }
@@ -244,9 +246,10 @@ Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, uint64_t most, s
   for (size_t i = 0; i < out.size(); ++i) {
     const auto prefix = static_cast<uint64_t>(prefixes[i]), suffix = static_cast<uint64_t>(suffixes[i]);
     if (prefix > before || suffix > left)
-      return corrupt("expected a string that shares a prefix with the previous one, got one that takes " +
-                     std::to_string(prefix) + " of its " + std::to_string(before) + " bytes and " +
-                     std::to_string(suffix) + " of " + std::to_string(left) + " left");
+      return corrupt({.expected = "a string that shares a prefix with the previous one",
+                      .got = "one that takes " + std::to_string(prefix) + " of its " +
+                             std::to_string(before) + " bytes and " + std::to_string(suffix) + " of " +
+                             std::to_string(left) + " left"});
     before = prefix + suffix;
     if (before > UINT32_MAX) return corrupt("expected strings of less than 4 GiB");
     left -= suffix;
@@ -254,8 +257,9 @@ Result<BufferPtr> read_delta_texts(Span bytes, uint32_t buffer, uint64_t most, s
     size += before;
   }
   if (size > most)
-    return Status(Code::exhausted, "expected delta-encoded strings of at most " + std::to_string(most) +
-                                       " more bytes, got " + std::to_string(size));
+    return Status(Code::exhausted,
+                  {.expected = "delta-encoded strings of at most " + std::to_string(most) + " more bytes",
+                   .got = std::to_string(size)});
   const MutableBufferPtr made = HeapBuffer::make(size);
   std::byte* to = made->mutable_data();
   for (size_t i = 0; i < out.size(); ++i) {

@@ -58,7 +58,7 @@ class IndexSteps final : public Opening<FileIndex> {
 
   Result<Step<FileIndex>> start() {
     if (file_.size < 4 + kEnd)
-      return corrupt("expected a file of at least 12 bytes, got " + std::to_string(file_.size));
+      return corrupt({.expected = "a file of at least 12 bytes", .got = std::to_string(file_.size)});
     const uint64_t tail = std::min(tail_, file_.size);
     return ask(Stage::tail, {{0, 0, 4}, {0, file_.size - tail, tail}});
   }
@@ -68,11 +68,13 @@ class IndexSteps final : public Opening<FileIndex> {
     const std::string_view first = text_of(bytes[0]->bytes()), last = text_of(end.last(4));
     if (last == "PARE") return Status(Code::unavailable, "cannot read an encrypted footer");
     if (first != "PAR1" || last != "PAR1")
-      return corrupt("expected PAR1 at both ends of the file, got other bytes; the file may be incomplete");
+      return corrupt({.expected = "PAR1 at both ends of the file",
+                      .got = "other bytes",
+                      .fix = "the file may be incomplete"});
     const uint64_t length = load<uint32_t>(end, end.size() - kEnd);
     if (length > file_.size - 4 - kEnd)
-      return corrupt("expected a footer of at most " + std::to_string(file_.size - 4 - kEnd) +
-                     " bytes, got " + std::to_string(length));
+      return corrupt({.expected = "a footer of at most " + std::to_string(file_.size - 4 - kEnd) + " bytes",
+                      .got = std::to_string(length)});
     if (length + kEnd <= end.size()) return footer(end.subspan(end.size() - kEnd - length, length));
     return ask(Stage::footer, {{0, file_.size - kEnd - length, length}});
   }
@@ -90,8 +92,8 @@ class IndexSteps final : public Opening<FileIndex> {
       group_rows_ = group.rows;
     }
     if (!rows_before_.empty() && rows_before_.back() + group_rows_ > UINT32_MAX)
-      return Status(Code::unavailable, "expected files of less than 2^32 rows for where=, got " +
-                                           std::to_string(rows_before_.back() + group_rows_));
+      return Status(Code::unavailable, {.expected = "files of less than 2^32 rows for where=",
+                                        .got = std::to_string(rows_before_.back() + group_rows_)});
     return ask_pages();
   }
 
@@ -176,7 +178,9 @@ class IndexSteps final : public Opening<FileIndex> {
         const Chunk& chunk = group.chunks[looked_at_[i].leaf];
         Status status = check_chunk(chunk, looked_at_[i], group.rows, file_.size);
         if (!status.ok())
-          return std::move(status).before(in_group() + "column '" + looked_at_[i].name + "': ");
+          return std::move(status)
+              .with({.field = looked_at_[i].name})
+              .before(in_group() + "column '" + looked_at_[i].name + "': ");
         extents.push_back({0, chunk.offset, chunk.size});
       }
       needed_ = std::move(needed);

@@ -267,7 +267,7 @@ Result<Footer> read_footer(std::span<const std::byte> bytes) {
       default: fields.skip();
     }
   HEADRACE_TRY(in.check("a footer"));
-  if (out.schema.empty()) return corrupt("expected a schema in the footer, got none");
+  if (out.schema.empty()) return corrupt({.expected = "a schema in the footer", .got = "none"});
   return out;
 }
 

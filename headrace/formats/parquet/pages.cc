@@ -42,8 +42,8 @@ Status Pages::unpack_body(Span packed, Page& page) {
   const PageHeader& header = page.header;
   const uint64_t levels = header.rep_bytes + header.def_bytes;  // not compressed, only in data_v2
   if (levels > packed.size() || levels > header.unpacked)
-    return corrupt("expected levels inside the page's " + std::to_string(packed.size()) + " bytes, got " +
-                   std::to_string(levels));
+    return corrupt({.expected = "levels inside the page's " + std::to_string(packed.size()) + " bytes",
+                    .got = std::to_string(levels)});
   page.rep = packed.first(header.rep_bytes);
   page.def = packed.subspan(header.rep_bytes, header.def_bytes);
   packed = packed.subspan(levels);
@@ -68,8 +68,9 @@ Result<std::optional<Page>> Pages::next() {
     HEADRACE_ASSIGN(page.header, read_page_header(rest));
     const PageHeader& header = page.header;
     if (header.packed > rest.size() - header.length)
-      return corrupt("expected a page inside its column, got one of " + std::to_string(header.packed) +
-                     " bytes with " + std::to_string(rest.size() - header.length) + " left");
+      return corrupt({.expected = "a page inside its column",
+                      .got = "one of " + std::to_string(header.packed) + " bytes with " +
+                             std::to_string(rest.size() - header.length) + " left"});
     const Span packed = rest.subspan(header.length, header.packed);
     if (header.kind == PageHeader::index) {
       done_ += header.length + header.packed;
@@ -78,8 +79,8 @@ Result<std::optional<Page>> Pages::next() {
     if (header.checksum) {
       const auto got = crc32_z(0, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
       if (static_cast<uint32_t>(got) != *header.checksum)
-        return corrupt("expected a page with checksum " + std::to_string(*header.checksum) + ", got " +
-                       std::to_string(got));
+        return corrupt({.expected = "a page with checksum " + std::to_string(*header.checksum),
+                        .got = std::to_string(got)});
     }
     HEADRACE_TRY(unpack_body(packed, page));
     done_ += header.length + header.packed;

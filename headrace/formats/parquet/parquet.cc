@@ -115,7 +115,7 @@ Result<SourceOpening> open(const OpenRequest& request) {
   out.kind =
       parquet::kIndexKind + of_columns(options.columns) + (where.empty() ? "" : " where " + where.text);
   out.files = request.path().files;
-  if (out.files.empty()) return invalid("expected files, got none");
+  if (out.files.empty()) return invalid({.expected = "files", .got = "none"});
   out.index = [files = out.files, where, columns = options.columns](uint64_t file) {
     return parquet::index_parquet(files[file], where, columns);
   };

@@ -26,11 +26,11 @@ class Rows final : public Block {
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (!damage_.ok()) return damage_;
     if (row >= count_)
-      return invalid("parquet: expected a row below " + std::to_string(count_) + ", got " +
-                     std::to_string(row));
+      return invalid({.expected = "a row below " + std::to_string(count_), .got = std::to_string(row)})
+          .in_format("parquet");
     fields.resize(columns_.size());
     for (size_t i = 0; i < columns_.size(); ++i)
-      HEADRACE_TRY(columns_[i].at(row, table_->nulls[i], fields[i]).before("parquet: "));
+      HEADRACE_TRY(columns_[i].at(row, table_->nulls[i], fields[i]).in_format("parquet"));
     return {};
   }
   bool is_null(uint64_t row, int field) const override {
@@ -141,11 +141,11 @@ class OpenPart final : public Opening<BlockPtr> {
     for (const Pieces& pieces : pieces_) packed += pieces.before.length + pieces.pages.length;
     uint64_t left = std::max(kFreeMade, saturating_mul(kMadeRatio, packed));
     Status status = check_values(left);
-    if (!status.ok()) return Step<BlockPtr>(std::make_shared<Rows>(std::move(status).before("parquet: ")));
+    if (!status.ok()) return Step<BlockPtr>(std::make_shared<Rows>(std::move(status).in_format("parquet")));
     for (size_t i = 0; i < pieces_.size(); ++i) {
       if (texts_of(i)) continue;
       auto values = read(i, bytes, left);
-      if (!values.ok()) return Step<BlockPtr>(std::make_shared<Rows>(values.status().before("parquet: ")));
+      if (!values.ok()) return Step<BlockPtr>(std::make_shared<Rows>(values.status().in_format("parquet")));
       columns[i] = *std::move(values);
     }
     for (size_t i = 0; i < pieces_.size(); ++i)
@@ -211,9 +211,10 @@ class OpenPart final : public Opening<BlockPtr> {
       bytes = saturating_add(bytes, saturating_mul(values, (*file_.columns)[i].value_size()));
     }
     if (bytes <= most) return {};
-    return {Code::exhausted, "expected a row group of at most " + std::to_string(most) +
-                                 " bytes of values, got " + std::to_string(bytes) +
-                                 "; select fewer with columns="};
+    return {Code::exhausted,
+            Mismatch{.expected = "a row group of at most " + std::to_string(most) + " bytes of values",
+                     .got = std::to_string(bytes),
+                     .fix = "select fewer with columns="}};
   }
 
   // `left`: bytes that may still be allocated; reduced by those of this column.

@@ -103,22 +103,24 @@ std::optional<Op> op_of(std::string_view text) {
 Result<Condition> read_condition(const Value& given) {
   const Value::List* parts = given.list();
   if (!parts || parts->size() != 3 || !(*parts)[0].text() || !(*parts)[1].text())
-    return invalid("where: expected conditions (column, operator, value), got " + given.dump());
+    return invalid({.expected = "conditions (column, operator, value)", .got = given.dump()})
+        .in_option("where");
   const auto op = op_of(*(*parts)[1].text());
   if (!op)
-    return invalid("where: the operator must be ==, !=, <, <=, >, >= or in, got \"" + *(*parts)[1].text() +
-                   "\"");
+    return invalid("the operator must be ==, !=, <, <=, >, >= or in, got \"" + *(*parts)[1].text() + "\"")
+        .in_option("where");
   Condition out{*(*parts)[0].text(), *op, {}};
   if (*op == Op::in) {
     if (!(*parts)[2].list())
-      return invalid("where: the value of 'in' must be a list, got " + (*parts)[2].dump());
+      return invalid("the value of 'in' must be a list, got " + (*parts)[2].dump()).in_option("where");
     out.values = *(*parts)[2].list();
   } else {
     out.values = {(*parts)[2]};
   }
   for (const Value& value : out.values)
     if (!value.text() && !value.integer() && !value.real() && !value.boolean() && !large_integer(value))
-      return invalid("where: expected a number, bool or string as value, got " + value.dump());
+      return invalid({.expected = "a number, bool or string as value", .got = value.dump()})
+          .in_option("where");
   return out;
 }
 
@@ -146,21 +148,24 @@ Result<std::vector<Column>> columns_of(const Where& where, const std::vector<Col
     const auto it = std::ranges::find(all, name, &Column::name);
     const auto texts = it != all.end() ? it : std::ranges::find(all, name + "/values", &Column::name);
     if (texts != all.end() && texts->is_of_texts())
-      return invalid("where: expected a column of numbers or strings, but '" + name +
-                     "' has lists of strings");
+      return invalid("expected a column of numbers or strings, but '" + name + "' has lists of strings")
+          .in_option("where");
     if (it == all.end()) {
       HEADRACE_TRY(choose_columns(all, {name}).status());
-      return invalid("where: expected a column of numbers or strings, but '" + name + "' is a struct");
+      return invalid("expected a column of numbers or strings, but '" + name + "' is a struct")
+          .in_option("where");
     }
     HEADRACE_TRY(choose_columns({*it}, {name}).status());
     if (it->is_list || it->item.rank() > 0)
-      return invalid("where: expected a column of numbers or strings, but '" + name + "' is " +
-                     it->spec().text());
+      return invalid("expected a column of numbers or strings, but '" + name + "' is " + it->spec().text())
+          .in_option("where");
     for (const Condition& condition : where.conditions)
       for (const Value& value : condition.values)
         if (condition.column == name && it->is_text() != (value.text() != nullptr))
-          return invalid("where: expected " + std::string(it->is_text() ? "strings" : "numbers") +
-                         " for column '" + name + "', got " + value.dump());
+          return invalid({.expected = std::string(it->is_text() ? "strings" : "numbers") + " for column '" +
+                                      name + "'",
+                          .got = value.dump()})
+              .in_option("where");
     out.push_back(*it);
   }
   return out;

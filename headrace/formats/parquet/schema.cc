@@ -37,7 +37,7 @@ class Walk {
   Walk(const std::vector<SchemaElement>& schema, std::vector<Column>& out) : schema_(schema), out_(out) {}
 
   Status all() {
-    if (schema_[0].type) return corrupt("expected a group at the root of the schema, got a column");
+    if (schema_[0].type) return corrupt({.expected = "a group at the root of the schema", .got = "a column"});
     HEADRACE_TRY(children(schema_[0].children, {}));
     if (next_ == schema_.size()) return {};
     return corrupt("expected a schema of one tree, but " + std::to_string(schema_.size() - next_) +
@@ -59,8 +59,8 @@ class Walk {
                                          std::to_string(kMaxDepth) + " levels, or names of 16 MiB");
     const SchemaElement& out = schema_[next_++];
     if (out.type && out.children != 0)
-      return corrupt("expected no children of column '" + std::string(out.name.substr(0, 100)) + "', got " +
-                     std::to_string(out.children));
+      return corrupt({.expected = "no children of column '" + std::string(out.name.substr(0, 100)) + "'",
+                      .got = std::to_string(out.children)});
     return &out;
   }
 
@@ -73,8 +73,9 @@ class Walk {
       names_ += out.name.size();
     }
     if (out.name.size() > kMaxName)
-      return corrupt("expected names of at most " + std::to_string(kMaxName) + " bytes, got one of " +
-                     std::to_string(out.name.size()) + ", '" + out.name.substr(0, 100) + "…'");
+      return corrupt(
+          {.expected = "names of at most " + std::to_string(kMaxName) + " bytes",
+           .got = "one of " + std::to_string(out.name.size()) + ", '" + out.name.substr(0, 100) + "…'"});
     if (element.repetition != Repetition::required) ++out.def;
     if (element.repetition == Repetition::repeated) out.list_def.push_back(out.def);
     return out;
@@ -121,10 +122,11 @@ class Walk {
   // The three layouts of lists, by the rules of Parquet's LogicalTypes.md.
   Status list(const SchemaElement& element, const Around& in) {
     if (element.children != 1)
-      return corrupt("expected one child of list '" + in.name + "', got " + std::to_string(element.children));
+      return corrupt(
+          {.expected = "one child of list '" + in.name + "'", .got = std::to_string(element.children)});
     HEADRACE_ASSIGN(const SchemaElement* repeated, take(in.depth));
     if (repeated->repetition != Repetition::repeated)
-      return corrupt("expected a repeated child of list '" + in.name + "', got one that is not");
+      return corrupt({.expected = "a repeated child of list '" + in.name + "'", .got = "one that is not"});
     HEADRACE_ASSIGN(const Around items, inside(in, *repeated, false));
     if (repeated->type) return leaf(*repeated, items);
     if (repeated->meaning == Meaning::list) return list(*repeated, items);
@@ -165,8 +167,9 @@ class Walk {
     column.is_list = !column.lists.empty();
     if (column.physical == Physical::fixed) {
       if (element.length < 1 || element.length > kMaxWidth)
-        return corrupt("expected a width of 1 to " + std::to_string(kMaxWidth) + " in column '" + in.name +
-                       "', got " + std::to_string(element.length));
+        return corrupt(
+            {.expected = "a width of 1 to " + std::to_string(kMaxWidth) + " in column '" + in.name + "'",
+             .got = std::to_string(element.length)});
       column.length = static_cast<uint32_t>(element.length);
     }
     decide(element, column);
@@ -321,7 +324,7 @@ Result<std::vector<Column>> choose_columns(std::vector<Column> columns, const st
   const auto choose = [&](const Column& column) -> Status {
     if (column.is_damaged) return corrupt("column '" + column.name + "': " + column.refused);
     if (!seen.insert(column.name).second)
-      return invalid("expected each column once, got '" + column.name + "' twice");
+      return invalid({.expected = "each column once", .got = "'" + column.name + "' twice"});
     chosen.push_back(column);
     return {};
   };
@@ -345,10 +348,10 @@ Result<std::vector<Column>> choose_columns(std::vector<Column> columns, const st
       found = true;
     }
     if (!found && other) return cannot_serve(*other);
-    if (!found) return invalid(no_such_column(name, names_in(columns)));
+    if (!found) return no_such_column("columns", name, names_in(columns));
   }
   if (chosen.empty() && !columns.empty()) return cannot_serve(columns[0]);
-  if (chosen.empty()) return corrupt("expected at least one column, got none");
+  if (chosen.empty()) return corrupt({.expected = "at least one column", .got = "none"});
   return chosen;
 }
 

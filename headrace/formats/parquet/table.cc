@@ -80,7 +80,8 @@ class Making {
       made.rows = contents.rows->size();
       for (const uint32_t row : *contents.rows) {
         if (row >= rows)
-          return corrupt("expected the index as it was stored, got rows beyond the end of the file");
+          return corrupt(
+              {.expected = "the index as it was stored", .got = "rows beyond the end of the file"});
         chosen_.push_back(before + row);
       }
     }
@@ -144,13 +145,14 @@ class Making {
       if (group.rows == 0) continue;  // its pages are meaningless
       Status status = check_chunk(chunk, column, group.rows, file_size);
       if (!status.ok())
-        return std::move(status).before("column '" + column.name + "' of row group " + std::to_string(g) +
-                                        ": ");
+        return std::move(status)
+            .with({.field = column.name})
+            .before("column '" + column.name + "' of row group " + std::to_string(g) + ": ");
       const auto pages = contents.pages.find({static_cast<uint32_t>(g), static_cast<uint32_t>(column.leaf)});
       out.chunks.push_back({chunk.codec, chunk.offset, chunk.size, chunk.values,
                             pages == contents.pages.end() ? std::vector<PagePlace>() : pages->second});
       if (!is_usable(out.chunks.back(), group.rows))
-        return corrupt("expected the index as it was stored, got other pages");
+        return corrupt({.expected = "the index as it was stored", .got = "other pages"});
     }
     return out;
   }
@@ -211,7 +213,7 @@ Status make(const std::vector<SourceFile>& files, const std::vector<FileIndex>& 
   Status status;
   for (size_t i = 0; i < files.size() && status.ok(); ++i) {
     status = making.add(files[i], indexes[i]);
-    if (!status.ok()) status = std::move(status).before("'" + files[i].path + "': ");
+    if (!status.ok()) status = std::move(status).in_file(files[i].path);
   }
   has_only_nulls = making.has_only_nulls();
   return status.ok() ? making.finish() : status;

@@ -19,8 +19,8 @@ void Thrift::fail(const char* what) {
 
 Status Thrift::check(std::string_view what) const {
   if (ok()) return {};
-  return corrupt("expected " + std::string(what) + ", got " + wrong_ + " at its byte " +
-                 std::to_string(wrong_at_));
+  return corrupt({.expected = std::string(what),
+                  .got = std::string(wrong_) + " at its byte " + std::to_string(wrong_at_)});
 }
 
 uint8_t Thrift::byte() {

@@ -9,8 +9,10 @@ namespace headrace::parquet {
 namespace {
 
 Status got_null(const Column& column, const char* what, const std::string& how_to_read_it) {
-  return corrupt("expected " + std::string(what) + " in column '" + column.name + "', got null" +
-                 how_to_read_it);
+  return corrupt({.expected = std::string(what) + " in column '" + column.name + "'",
+                  .got = "null",
+                  .fix = how_to_read_it})
+      .with({.field = column.name, .option = "nulls"});
 }
 
 }  // namespace
@@ -29,8 +31,8 @@ Status Values::at(uint64_t row, Nulls nulls, Tensor& out) const {
     return {};
   }
   if (!wrong_rows.empty() && wrong_rows[row])
-    return corrupt("expected " + column->spec().text() + " in column '" + column->name +
-                   "', got lists of other lengths");
+    return corrupt({.expected = column->spec().text() + " in column '" + column->name + "'",
+                    .got = "lists of other lengths"});
   const uint64_t width = column->value_size() / size_of(column->dtype), each = column->items_each() / width;
   const uint64_t value = starts.empty() ? row * each : starts[row];
   const uint64_t count = column->is_list ? (starts[row + 1] - value) / std::max<uint64_t>(each, 1) : 1;
@@ -77,9 +79,9 @@ Status Values::without_far_times(uint64_t first_value, const Tensor& out) const 
   for (uint64_t i = first_value; i < first_value + static_cast<uint64_t>(out.shape.count()); ++i) {
     const auto time = load<int64_t>(data->data() + i * sizeof(int64_t));
     if (time == kTooEarly || time == kTooLate)
-      return corrupt("expected times in the years 1677 to 2262 in column '" + column->name +
-                     "', the range of int64 nanoseconds since 1970, got one " +
-                     (time == kTooEarly ? "before" : "after"));
+      return corrupt({.expected = "times in the years 1677 to 2262 in column '" + column->name +
+                                  "', the range of int64 nanoseconds since 1970",
+                      .got = time == kTooEarly ? "one before" : "one after"});
   }
   return {};
 }

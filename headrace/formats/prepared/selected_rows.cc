@@ -124,8 +124,8 @@ class SelectedSource final : public Source {
 Result<SourcePtr> select_rows(SourcePtr source, SelectedRows rows) {
   for (const SplitRows& range : rows.ranges)
     if (range.first > source->size() || range.count > source->size() - range.first)
-      return corrupt("expected at least " + std::to_string(range.first + range.count) + " samples, got " +
-                     std::to_string(source->size()));
+      return corrupt({.expected = "at least " + std::to_string(range.first + range.count) + " samples",
+                      .got = std::to_string(source->size())});
   std::erase_if(rows.ranges, [](const SplitRows& range) { return range.count == 0; });
   return SourcePtr(std::make_shared<SelectedSource>(std::move(source), std::move(rows)));
 }

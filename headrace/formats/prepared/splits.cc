@@ -22,9 +22,10 @@ std::string_view without_blanks_behind(std::string_view text) {
 
 Status wrong(std::string_view part) {
   return invalid(
-      "split: expected a name with an optional slice, such as \"train\", \"train[:10%]\" or \"train[5:-5]\", "
-      "got " +
-      in_quotes(part));
+             "expected a name with an optional slice, such as \"train\", \"train[:10%]\" or \"train[5:-5]\", "
+             "got " +
+             in_quotes(part))
+      .in_option("split");
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -134,7 +135,8 @@ Result<std::vector<SplitPart>> parse_splits(std::string_view text, SplitRules ru
     for (const SplitPart& before : out)
       if (before.unit == Unit::percent && part.unit == Unit::percent &&
           before.drops_remainder != part.drops_remainder)
-        return invalid("split: expected percentages that are all rounded in the same way, got two ways");
+        return invalid({.expected = "percentages that are all rounded in the same way", .got = "two ways"})
+            .in_option("split");
     out.push_back(std::move(part));
     if (plus == std::string_view::npos) return out;
     text.remove_prefix(plus + 1);
@@ -145,9 +147,10 @@ Result<SplitRows> rows_of(const SplitPart& part, uint64_t size, SplitRules rules
                           const std::vector<uint64_t>& shards) {
   const auto all = static_cast<double>(size);
   if (part.unit == Unit::shards && shards.empty())
-    return invalid("split: expected samples or percent for this data, got shards");
+    return invalid({.expected = "samples or percent for this data", .got = "shards"}).in_option("split");
   if (part.drops_remainder && size < 100)
-    return invalid("split: pct1_dropremainder needs at least 100 samples, got " + std::to_string(size));
+    return invalid("pct1_dropremainder needs at least 100 samples, got " + std::to_string(size))
+        .in_option("split");
   double from = part.from ? place_of(part, *part.from, all, shards) : 0, to = all;
   if (part.to) {
     // tfds also counts a slice of shards that ends at 0 from the end: "[-1shard]" is "[-1shard:0shard]".
@@ -155,15 +158,17 @@ Result<SplitRows> rows_of(const SplitPart& part, uint64_t size, SplitRules rules
     to = place_of(part, *part.to + (is_from_end ? static_cast<double>(shards.size()) : 0), all, shards);
   }
   if (rules == SplitRules::tfds && (std::abs(from) > all || std::abs(to) > all))
-    return invalid("split: expected a slice of " + std::to_string(size) + " samples, got one from " +
-                   std::to_string(static_cast<int64_t>(std::clamp(from, -1e18, 1e18))) + " to " +
-                   std::to_string(static_cast<int64_t>(std::clamp(to, -1e18, 1e18))));
+    return invalid({.expected = "a slice of " + std::to_string(size) + " samples",
+                    .got = "one from " + std::to_string(static_cast<int64_t>(std::clamp(from, -1e18, 1e18))) +
+                           " to " + std::to_string(static_cast<int64_t>(std::clamp(to, -1e18, 1e18)))})
+        .in_option("split");
   from = std::clamp(from < 0 ? from + all : from, 0.0, all);
   to = std::clamp(to < 0 ? to + all : to, 0.0, all);
   if (from > to)
-    return invalid("split: expected a slice that ends after its start, got one from " +
-                   std::to_string(static_cast<int64_t>(from)) + " to " +
-                   std::to_string(static_cast<int64_t>(to)));
+    return invalid({.expected = "a slice that ends after its start",
+                    .got = "one from " + std::to_string(static_cast<int64_t>(from)) + " to " +
+                           std::to_string(static_cast<int64_t>(to))})
+        .in_option("split");
   return SplitRows{static_cast<uint64_t>(from), static_cast<uint64_t>(to - from)};
 }
 

@@ -34,8 +34,8 @@ template <class Take> Status each_part(std::span<const std::byte> bytes, const T
     inside = !part.ends();
   } while (inside);
   if (!bytes.empty())
-    return corrupt("expected a record as long as when it was indexed, got one that is " +
-                   std::to_string(bytes.size()) + " bytes shorter");
+    return corrupt({.expected = "a record as long as when it was indexed",
+                    .got = "one that is " + std::to_string(bytes.size()) + " bytes shorter"});
   return {};
 }
 
@@ -62,9 +62,10 @@ Result<Tensor> joined(std::span<const std::byte> bytes) {
 
 Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left) {
   if (load<uint32_t>(header) != kRecordioMagic)
-    return corrupt("expected the magic word 0a 23 d7 ce, got " + hex(header.data()));
+    return corrupt({.expected = "the magic word 0a 23 d7 ce", .got = std::string(hex(header.data()))});
   const uint32_t word = load<uint32_t>(header, 4);
-  if (word >> 29 > 3) return corrupt("expected a part of kind 0 to 3, got " + std::to_string(word >> 29));
+  if (word >> 29 > 3)
+    return corrupt({.expected = "a part of kind 0 to 3", .got = std::to_string(word >> 29)});
   const RecordioPart part = part_of(word);
   if (part.framed() <= left) return part;
   const uint64_t there = left - std::min(left, kRecordioHeader), padded = part.framed() - kRecordioHeader;
@@ -83,7 +84,7 @@ Status follows(const RecordioPart& part, bool inside) {
 Result<Tensor> recordio_data(const Record& record) {
   const auto bytes = record.bytes();
   if (bytes.size() < kRecordioHeader)
-    return corrupt("expected a record of at least 8 bytes, got " + std::to_string(bytes.size()));
+    return corrupt({.expected = "a record of at least 8 bytes", .got = std::to_string(bytes.size())});
   HEADRACE_ASSIGN(const RecordioPart part, recordio_part(bytes, bytes.size()));
   if (!part.is_all_of(bytes.size())) return joined(bytes);
   return Tensor{record.buffer,

@@ -135,8 +135,9 @@ class Indexing final : public Opening<FileIndex> {
     if (!status.ok()) return status;
     if (part->begins()) record_ = position_;
     if (position_ + part->framed() - record_ > kMostRecordio)
-      return Status(Code::exhausted,
-                    "expected a record of at most " + std::to_string(kMostRecordio) + " bytes, got more");
+      return Status(
+          Code::exhausted,
+          {.expected = "a record of at most " + std::to_string(kMostRecordio) + " bytes", .got = "more"});
     position_ += part->framed();
     inside_ = !part->ends();
     if (!inside_) index_.records.push_back({record_, position_ - record_});
@@ -149,10 +150,7 @@ class Indexing final : public Opening<FileIndex> {
                                            : std::min(2 * window_, kMostWindow);
   }
 
-  Status here(Status status) const {
-    return std::move(status).after(" (record " + std::to_string(index_.records.size()) + " at byte " +
-                                   std::to_string(position_) + ")");
-  }
+  Status here(Status status) const { return std::move(status).at_record(index_.records.size(), position_); }
 
   SourceFile file_;
   uint64_t idx_;  // ordinal of the .idx among the files of the extents; 0: none

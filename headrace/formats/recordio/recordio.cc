@@ -33,8 +33,9 @@ Tensor part_of(const Tensor& data, size_t begin, DType dtype, const Shape& shape
 Status read_image(const Tensor& data, int64_t wanted, std::vector<Tensor>& fields) {
   const auto bytes = data.view().bytes();
   if (bytes.size() < sizeof(IrHeader))
-    return corrupt("expected an IRHeader of 24 bytes, got a record of " + std::to_string(bytes.size()) +
-                   " bytes; header=False reads records without one");
+    return corrupt({.expected = "an IRHeader of 24 bytes",
+                    .got = "a record of " + std::to_string(bytes.size()) + " bytes",
+                    .fix = "header=False reads records without one"});
   IrHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (!header.fits(bytes.size()))
@@ -43,8 +44,9 @@ Status read_image(const Tensor& data, int64_t wanted, std::vector<Tensor>& field
                    " bytes are left; header=False reads records without an IRHeader");
   const int64_t labels = header.flag == 0 ? 1 : header.flag;
   if (wanted != kAny && labels != wanted)
-    return corrupt("expected " + std::to_string(wanted) + " label" + (wanted == 1 ? "" : "s") + ", got " +
-                   std::to_string(labels) + "; label_width=0 reads any number");
+    return corrupt({.expected = std::to_string(wanted) + " label" + (wanted == 1 ? "" : "s"),
+                    .got = std::to_string(labels),
+                    .fix = "label_width=0 reads any number"});
   const size_t image = sizeof header + header.flag * sizeof(float);
   fields.resize(3);
   fields[0] = part_of(data, image, DType::bytes, {static_cast<int64_t>(bytes.size() - image)});

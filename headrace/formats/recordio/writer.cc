@@ -25,9 +25,10 @@ struct Roles {
 
 Status refused(const std::string& why, const Schema& schema) {
   return invalid(
-      "recordio: expected one bytes field, optionally with a label (a number or a row of numbers) and an "
-      "int64 'id'; " +
-      why + " (" + schema.text() + ")");
+             "expected one bytes field, optionally with a label (a number or a row of numbers) and an "
+             "int64 'id'; " +
+             why + " (" + schema.text() + ")")
+      .in_format("recordio");
 }
 
 Result<int> find_named(const Schema& schema, std::string_view option, const std::string& name) {
@@ -104,7 +105,7 @@ template <class T> Result<float> label_of(T value) {
 
 Result<std::vector<float>> labels_of(const View& labels) {
   std::vector<float> out(static_cast<size_t>(labels.shape.count()));
-  if (out.empty()) return invalid("recordio: expected at least one label, got none");
+  if (out.empty()) return invalid({.expected = "at least one label", .got = "none"}).in_format("recordio");
   HEADRACE_TRY(visit_dtype(labels.dtype, [&]<class T>() -> Status {
     for (size_t i = 0; i < out.size(); ++i) {
       HEADRACE_ASSIGN(out[i], label_of(labels.as<T>()[i]));
@@ -143,9 +144,10 @@ class RecordioWriter final : public FileWriter {
     const Bytes payload = fields[static_cast<size_t>(roles_.payload)].view().bytes();
     HEADRACE_TRY(make_head(fields));
     if (head_.size() + payload.size() > kMostWritten)
-      return invalid("recordio: expected a record of at most " + std::to_string(kMostWritten) +
-                     " bytes, got " + std::to_string(head_.size() + payload.size()) + " in field '" +
-                     schema_.names[static_cast<size_t>(roles_.payload)] + "'");
+      return invalid({.expected = "a record of at most " + std::to_string(kMostWritten) + " bytes",
+                      .got = std::to_string(head_.size() + payload.size()) + " in field '" +
+                             schema_.names[static_cast<size_t>(roles_.payload)] + "'"})
+          .in_format("recordio");
     const std::string line = std::to_string(count_) + "\t" + std::to_string(records_->size()) + "\n";
     HEADRACE_TRY(append_record(head_, payload));
     ++count_;
@@ -166,8 +168,7 @@ class RecordioWriter final : public FileWriter {
     if (roles_.label < 0) return {};
     const View label = fields[static_cast<size_t>(roles_.label)].view();
     auto labels = labels_of(label);
-    if (!labels.ok())
-      return labels.status().before("field '" + schema_.names[static_cast<size_t>(roles_.label)] + "': ");
+    if (!labels.ok()) return labels.status().in_field(schema_.names[static_cast<size_t>(roles_.label)]);
     IrHeader header;
     header.id = roles_.id < 0 ? count_ : *fields[static_cast<size_t>(roles_.id)].view().as<uint64_t>();
     if (label.shape.rank() == 0)

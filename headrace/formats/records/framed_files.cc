@@ -51,8 +51,8 @@ struct Framed {
     HEADRACE_TRY(format.unpack(file, frame, bytes, memory, out));
     const uint64_t wanted = records_of(file, frame);
     if (out.records.size() == wanted) return {};
-    return corrupt("expected " + std::to_string(wanted) + " records, as when it was opened, got " +
-                   std::to_string(out.records.size()));
+    return corrupt({.expected = std::to_string(wanted) + " records, as when it was opened",
+                    .got = std::to_string(out.records.size())});
   }
 
   Status read(const Record& record, std::vector<Tensor>& fields) const {
@@ -64,8 +64,8 @@ struct Framed {
 };
 
 Status no_frame_row(const Framed& framed, uint64_t count, uint64_t row) {
-  return invalid(framed.format.name + ": expected a row below " + std::to_string(count) + ", got " +
-                 std::to_string(row));
+  return invalid({.expected = "a row below " + std::to_string(count), .got = std::to_string(row)})
+      .in_format(framed.format.name);
 }
 
 class UnpackedRows final : public Block {
@@ -152,7 +152,7 @@ class OpenFrame final : public Opening<BlockPtr> {
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     const FramedFile& file = framed_->files[spot_.file];
     const RecordExtent& extent = file.frames[spot_.i];
-    if (!file.refused.empty()) return corrupt(file.refused).before(framed_->format.name + ": ");
+    if (!file.refused.empty()) return corrupt(file.refused).in_format(framed_->format.name);
     const bool mappable = !file.is_packed || framed_->format.copies_frames;
     if (bytes.empty())
       return Step<BlockPtr>(std::vector<Extent>{{spot_.file, extent.offset, extent.length, mappable}});
@@ -259,7 +259,7 @@ Result<SourcePtr> framed_files(FramedFormat format, const OpenRequest& request,
   auto framed = std::make_shared<Framed>();
   framed->format = std::move(format), framed->files = std::move(files);
   for (const FramedFile& file : framed->files) {
-    HEADRACE_TRY(check_frames(file).before(in_quotes(file.file.path) + ": "));
+    HEADRACE_TRY(check_frames(file).in_file(file.file.path));
     const uint64_t records = file.first.empty() ? file.frames.size() : file.first.back();
     framed->first_record.push_back(framed->first_record.back() + records);
     framed->first_frame.push_back(framed->first_frame.back() + file.frames.size());

@@ -40,9 +40,12 @@ Result<NewText> NewText::make(std::string_view format, const WriteRequest& reque
   const std::string name(format);
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
   HEADRACE_ASSIGN(const int64_t level, request.integer("level", kZlibsOwnLevel));
-  if (level < 1 || level > 9) return invalid(name + ": level: expected 1 to 9, got " + std::to_string(level));
+  if (level < 1 || level > 9)
+    return invalid({.expected = "1 to 9", .got = std::to_string(level)}).in_option("level").in_format(name);
   if (compression != "none" && compression != "gzip")
-    return invalid(name + ": compression: expected 'none' or 'gzip', got " + in_quotes(compression));
+    return invalid({.expected = "'none' or 'gzip'", .got = in_quotes(compression)})
+        .in_option("compression")
+        .in_format(name);
   NewText out;
   if (compression == "gzip")
     out.deflater_ = std::make_unique<Deflater>(DeflateWrap::gzip, static_cast<int>(level));

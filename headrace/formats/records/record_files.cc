@@ -79,8 +79,8 @@ uint64_t run_end(const Places& places, const Spot& spot) {
 }
 
 Status no_row(const Records& records, uint64_t count, uint64_t row) {
-  return invalid(records.format.name + ": expected a row below " + std::to_string(count) + ", got " +
-                 std::to_string(row));
+  return invalid({.expected = "a row below " + std::to_string(count), .got = std::to_string(row)})
+      .in_format(records.format.name);
 }
 
 // Puts rows of a block whose records are `all`. REQUIRES: the format has `put`.
@@ -128,7 +128,7 @@ class Alone final : public Block {
  public:
   explicit Alone(std::vector<Tensor> fields) : fields_(std::move(fields)) {}
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
-    if (row != 0) return invalid("expected row 0 of a record, got " + std::to_string(row));
+    if (row != 0) return invalid({.expected = "row 0 of a record", .got = std::to_string(row)});
     fields = fields_;
     return {};
   }
@@ -183,8 +183,9 @@ class OpenRun final : public Opening<BlockPtr> {
     const size_t size = end - point.unpacked;
     if (size > kMostInflated)
       return Status(Code::exhausted,
-                    "expected compressed data with at most " + std::to_string(kMostInflated) +
-                        " bytes between two places where reading can begin, got " + std::to_string(size));
+                    {.expected = "compressed data with at most " + std::to_string(kMostInflated) +
+                                 " bytes between two places where reading can begin",
+                     .got = std::to_string(size)});
     const MutableBufferPtr out = HeapBuffer::make(size);
     HEADRACE_TRY(inflate_from(point, bytes[0]->bytes(), {out->mutable_data(), size}));
     return Step<BlockPtr>(std::make_shared<Run>(out, point.unpacked, size, std::move(records_), run_));
@@ -382,7 +383,7 @@ Result<SourcePtr> record_files(RecordFormat format, const OpenRequest& request,
   auto places = std::make_shared<Places>();
   places->files = path.files, places->indexes = std::move(indexes);
   for (size_t i = 0; i < places->files.size(); ++i) {
-    HEADRACE_TRY(add_file(format, *places, i).before(in_quotes(places->files[i].path) + ": "));
+    HEADRACE_TRY(add_file(format, *places, i).in_file(places->files[i].path));
   }
   auto records = std::make_shared<const Records>(std::move(format), std::move(places));
   return SourcePtr(

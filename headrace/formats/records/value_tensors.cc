@@ -25,22 +25,25 @@ Tensor record_part(const Record& record, size_t begin, DType dtype, const Shape&
 Status check_array(const ArrayHead& head, std::span<const std::byte> bytes) {
   const size_t wanted = head.shape.size_bytes(head.dtype), there = bytes.size() - head.data;
   if (wanted == there) return {};
-  return corrupt("expected " + std::to_string(wanted) + " bytes for " +
-                 TensorSpec{head.dtype, head.shape}.text() + ", got " + std::to_string(there));
+  return corrupt(
+      {.expected = std::to_string(wanted) + " bytes for " + TensorSpec{head.dtype, head.shape}.text(),
+       .got = std::to_string(there)});
 }
 
 Result<ArrayHead> read_pil_head(std::span<const std::byte> bytes) {
   constexpr size_t kHead = 12, kLongestMode = 8;
   if (bytes.size() < kHead)
-    return corrupt("expected an image, got " + std::to_string(bytes.size()) + " bytes");
+    return corrupt({.expected = "an image", .got = std::to_string(bytes.size()) + " bytes"});
   const int64_t width = load<uint32_t>(bytes), height = load<uint32_t>(bytes, 4);
   const size_t length = load<uint32_t>(bytes, 8);
   if (length > std::min(kLongestMode, bytes.size() - kHead))
-    return corrupt("expected the name of an image mode, got one of " + std::to_string(length) + " bytes");
+    return corrupt(
+        {.expected = "the name of an image mode", .got = "one of " + std::to_string(length) + " bytes"});
   const std::string mode(reinterpret_cast<const char*>(bytes.data()) + kHead, length);
   const int64_t channels = mode == "L" ? 1 : mode == "LA" ? 2 : mode == "RGB" ? 3 : mode == "RGBA" ? 4 : 0;
   if (channels == 0)
-    return Status(Code::unavailable, "expected an image of mode L, LA, RGB or RGBA, got " + in_quotes(mode));
+    return Status(Code::unavailable,
+                  {.expected = "an image of mode L, LA, RGB or RGBA", .got = in_quotes(mode)});
   const ArrayHead out{DType::u8, {height, width, channels}, kHead + length};
   HEADRACE_TRY(check_array(out, bytes));
   return out;

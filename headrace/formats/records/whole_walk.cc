@@ -103,7 +103,7 @@ Result<Packing> packing(const OpenRequest& request, Packing otherwise) {
   if (name.empty()) return otherwise;
   if (name == "none") return Packing::plain;
   if (name == "gzip" || name == "zlib" || name == "zstd") return Packing::deflated;
-  return invalid("compression: expected none, gzip, zlib or zstd, got '" + name + "'");
+  return invalid({.expected = "none, gzip, zlib or zstd", .got = "'" + name + "'"}).in_option("compression");
 }
 
 std::unique_ptr<Opening<FileIndex>> walk_whole(SourceFile file, Packing packing,

@@ -25,18 +25,19 @@ ConvertRows conversion(const NpyHeader& row) {
 Result<FoundArray> array_rows(std::string name, const NpyHeader& header, uint64_t begin, uint64_t size) {
   const TensorSpec whole{header.dtype, header.shape};
   if (header.shape.rank() == 0)
-    return invalid(
-        "expected an array whose first dimension is the samples, got a single number; save x[None]");
+    return invalid({.expected = "an array whose first dimension is the samples",
+                    .got = "a single number",
+                    .fix = "save x[None]"});
   const uint64_t bytes = whole.size_bytes();
   if (header.data > size || bytes != size - header.data)
-    return corrupt("expected " + std::to_string(bytes) + " bytes for " + whole.text() + ", got " +
-                   std::to_string(size - std::min<uint64_t>(header.data, size)));
+    return corrupt({.expected = std::to_string(bytes) + " bytes for " + whole.text(),
+                    .got = std::to_string(size - std::min<uint64_t>(header.data, size))});
   FoundArray out;
   out.name = std::move(name);
   out.spec = {header.dtype, header.shape.without_front()};
   out.count = static_cast<uint64_t>(header.shape[0]);
   if (out.count > 0 && bytes == 0)
-    return invalid("expected rows of at least one number, got " + whole.text());
+    return invalid({.expected = "rows of at least one number", .got = whole.text()});
   FieldRows& rows = out.rows;
   rows.offset = begin + header.data;
   if (out.count == 0) return out;

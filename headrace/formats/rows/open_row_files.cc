@@ -51,7 +51,7 @@ class OpenRowFiles final : public Opening<SourcePtr> {
     for (uint64_t i = 0; i < walks_.size(); ++i) {
       if (!walks_[i]) continue;
       auto step = walks_[i]->advance(bytes.first(asked_[i]));
-      if (!step.ok()) return step.status().before(named(table_.files[i]));
+      if (!step.ok()) return step.status().in_file(table_.files[i].path);
       bytes = bytes.subspan(asked_[i]);
       asked_[i] = 0;
       if (auto* found = std::get_if<std::vector<FoundArray>>(&*step)) {
@@ -86,8 +86,9 @@ class OpenRowFiles final : public Opening<SourcePtr> {
         part.fields.push_back(std::move(it->rows));
       }
       if (found_[i].size() > table_.fields.size())
-        return invalid(named(table_.files[i]) + "expected the arrays of " + in_quotes(table_.files[0].path) +
-                       ", got additional ones");
+        return invalid(
+                   {.expected = "the arrays of " + in_quotes(table_.files[0].path), .got = "additional ones"})
+            .in_file(table_.files[i].path);
     }
     return {};
   }
@@ -99,8 +100,10 @@ class OpenRowFiles final : public Opening<SourcePtr> {
     for (size_t i = 0; i < found_.size(); ++i)
       for (FoundArray& array : found_[i]) {
         if (array.count != part.rows)
-          return corrupt(named(table_.files[i]) + "expected " + std::to_string(part.rows) + " rows as in '" +
-                         table_.files[0].path + "', got " + std::to_string(array.count));
+          return corrupt(
+                     {.expected = std::to_string(part.rows) + " rows as in '" + table_.files[0].path + "'",
+                      .got = std::to_string(array.count)})
+              .in_file(table_.files[i].path);
         table_.fields.push_back({array.name, array.spec});
         part.fields.push_back(std::move(array.rows));
       }
@@ -151,10 +154,11 @@ class OpenRowFiles final : public Opening<SourcePtr> {
     for (const RowPart& part : table_.parts) {
       const FieldRows& rows = part.fields[field];
       if (rows.numbers > kMostNumbers)
-        return Status(Code::unavailable,
-                      named(table_.files[rows.file]) + "expected rows of at most " +
-                          std::to_string(kMostNumbers) + " numbers in Fortran order, got " +
-                          std::to_string(rows.numbers) + "; save numpy.ascontiguousarray(x)");
+        return Status(Code::unavailable, {.expected = "rows of at most " + std::to_string(kMostNumbers) +
+                                                      " numbers in Fortran order",
+                                          .got = std::to_string(rows.numbers),
+                                          .fix = "save numpy.ascontiguousarray(x)"})
+            .in_file(table_.files[rows.file].path);
     }
     return {};
   }

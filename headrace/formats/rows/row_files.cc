@@ -99,8 +99,8 @@ void write_row(const FieldRows& rows, std::span<const std::byte> stored, std::by
 }
 
 Status no_row(const Laid& laid, uint64_t count, uint64_t row) {
-  return invalid(laid.table.format + ": expected a row below " + std::to_string(count) + ", got " +
-                 std::to_string(row));
+  return invalid({.expected = "a row below " + std::to_string(count), .got = std::to_string(row)})
+      .in_format(laid.table.format);
 }
 
 // Adjacent rows of one part.

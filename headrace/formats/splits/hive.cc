@@ -90,14 +90,14 @@ Result<std::vector<HivePartition>> hive_partitions(const Listing& listing, std::
     if (pairs.empty()) return std::vector<HivePartition>();
     if (found.empty()) keys = hive_keys(path);
     if (hive_keys(path) != keys)
-      return invalid(in_quotes(path) +
-                     ": expected a folder for each of the same columns as the files before");
+      return invalid("expected a folder for each of the same columns as the files before").in_file(path);
     for (const auto& [key, value] : pairs) {
       if (value == kNull || value.empty())
-        return invalid(in_quotes(path) + ": has no value for " + in_quotes(key) +
-                       "; pass the folders of the other values as a list");
+        return invalid("has no value for " + in_quotes(key) +
+                       "; pass the folders of the other values as a list")
+            .in_file(path);
       if (utf8_prefix(key) != key.size() || utf8_prefix(value) != value.size())
-        return invalid(in_quotes(path) + ": expected names in UTF-8");
+        return invalid("expected names in UTF-8").in_file(path);
     }
     found[std::move(pairs)].emplace_back(path);
   }

@@ -460,7 +460,8 @@ Result<Split> choose_split(const Splits& splits, const std::string& name) {
   std::vector<KnownSplit> known;
   for (const Split& split : splits.all) known.push_back({split.name, split.kind});
   if (const auto found = meant_split(known, name)) return splits.all[*found];
-  return invalid("split: there is no " + Value(name).dump() + ", only " + split_names_text(splits));
+  return invalid("there is no " + Value(name).dump() + ", only " + split_names_text(splits))
+      .in_option("split");
 }
 
 }  // namespace
@@ -488,13 +489,16 @@ Result<std::vector<Split>> choose_splits(const Splits& splits, const Value& want
   if (wanted.list())
     for (const Value& name : *wanted.list()) {
       if (!name.text())
-        return invalid("split: expected names of splits, got " + name.dump() + " in the list");
+        return invalid({.expected = "names of splits", .got = name.dump() + " in the list"})
+            .in_option("split");
       HEADRACE_ASSIGN(Split one, choose_split(splits, *name.text()));
       chosen.push_back(one.name);
       out.push_back(std::move(one));
     }
   if (!out.empty()) HEADRACE_TRY(check_named_once(*wanted.list(), chosen));
-  if (out.empty()) return invalid("split: expected a name, a list of names or \"all\", got " + wanted.dump());
+  if (out.empty())
+    return invalid({.expected = "a name, a list of names or \"all\"", .got = wanted.dump()})
+        .in_option("split");
   return out;
 }
 

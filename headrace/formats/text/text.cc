@@ -64,7 +64,8 @@ Status read(const Record& record, bool is_text, std::vector<Tensor>& fields) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.find('\n') != std::string_view::npos)
-    return corrupt("expected one line, got a line end inside it: the file has changed since it was indexed");
+    return corrupt(
+        {.expected = "one line", .got = "a line end inside it: the file has changed since it was indexed"});
   fields.assign(1, Tensor{record.buffer,
                           record.offset,
                           is_text ? DType::str : DType::bytes,

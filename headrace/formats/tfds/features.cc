@@ -124,7 +124,8 @@ class TfdsParser {
 Result<TfdsFeatures> TfdsFeatures::parse(const Value& features) {
   TfdsFeatures out;
   if (!features.find("featuresDict"))
-    return Status(Code::unavailable, "expected a dict of features at the top level, got something else");
+    return Status(Code::unavailable,
+                  {.expected = "a dict of features at the top level", .got = "something else"});
   HEADRACE_TRY(TfdsParser(&out).one("", "", features, 0, kAny));
   if (out.fields_.empty()) return invalid("has no feature of a supported type");
   out.index();

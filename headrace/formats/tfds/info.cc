@@ -51,8 +51,8 @@ Result<TfdsSplit> parse_split(const Value& value) {
   for (const Value& length : *lengths->list()) {
     uint64_t count = 0;
     if (!read_count(length, count) || count > kMostSamples - out.size)
-      return corrupt("'shardLengths' of split " + in_quotes(out.name) +
-                     ": expected numbers of samples, got " + length.dump().substr(0, 40));
+      return corrupt({.expected = "numbers of samples", .got = std::string(length.dump().substr(0, 40))})
+          .before("'shardLengths' of split " + in_quotes(out.name) + ": ");
     out.shards.push_back(count);
     out.size += count;
   }
@@ -116,15 +116,15 @@ Result<TfdsInfo> TfdsInfo::parse(const Value& info) {
   out.file_format = text_member(info, "fileFormat");
   if (out.file_format.empty()) out.file_format = "tfrecord";
   if (out.file_format != "tfrecord" && out.file_format != "array_record" && out.file_format != "parquet")
-    return Status(Code::unavailable,
-                  "expected files of tfrecord, array_record or parquet, got " + in_quotes(out.file_format));
+    return Status(Code::unavailable, {.expected = "files of tfrecord, array_record or parquet",
+                                      .got = in_quotes(out.file_format)});
   const Value* splits = info.find("splits");
   if (!splits || !splits->list() || splits->list()->empty())
     return corrupt("expected a list 'splits' with at least one split");
   for (const Value& split : *splits->list()) {
     HEADRACE_ASSIGN(TfdsSplit one, parse_split(split));
     if (find(out, one.name))
-      return corrupt("expected each split once, got " + in_quotes(one.name) + " twice");
+      return corrupt({.expected = "each split once", .got = in_quotes(one.name) + " twice"});
     out.splits.push_back(std::move(one));
   }
   return out;
@@ -149,7 +149,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
       const uint64_t end = std::min(rows.first + rows.count, before + of.shards[shard]);
       if (begin >= end) continue;
       const std::string name = of.file(info.name, info.file_format, shard);
-      if (!is_below(name)) return corrupt("expected files in its folder, got " + in_quotes(name));
+      if (!is_below(name)) return corrupt({.expected = "files in its folder", .got = in_quotes(name)});
       const auto [at, is_new] = first.emplace(name, out.size);
       if (is_new) {
         out.names.push_back(name);
@@ -164,7 +164,7 @@ Result<TfdsFiles> files_of_split(const TfdsInfo& info, const std::string& split)
     }
   }
   if (out.names.empty())
-    return invalid("expected a split with at least one sample, got none in " + in_quotes(split));
+    return invalid({.expected = "a split with at least one sample", .got = "none in " + in_quotes(split)});
   return out;
 }
 

@@ -12,7 +12,7 @@ namespace headrace {
 namespace {
 
 Status named_feature(Status status, const std::string& name) {
-  return std::move(status).before("feature " + in_quotes(name) + ": ");
+  return std::move(status).with({.field = std::string(name)}).before("feature " + in_quotes(name) + ": ");
 }
 
 // The shape with its free dimension filled in for that many values.
@@ -26,7 +26,7 @@ Result<Shape> filled(Shape shape, uint64_t count) {
       others = saturating_mul(others, static_cast<uint64_t>(shape[i]));
   }
   const auto wrong = [&] {
-    return corrupt("expected values for shape " + shape.text() + ", got " + std::to_string(count));
+    return corrupt({.expected = "values for shape " + shape.text(), .got = std::to_string(count)});
   };
   if (free < 0) return count == others ? Result<Shape>(shape) : wrong();
   if (others == 0 ? count > 0 : count % others != 0) return wrong();
@@ -49,10 +49,10 @@ Status convert(const std::vector<int64_t>& from, DType dtype, std::byte* out) {
         value = from[i] != 0;
       } else if constexpr (std::is_integral_v<T>) {
         if (!fits<T>(from[i]))
-          return corrupt("expected " + std::string(dtype_name(dtype)) + ", got " + std::to_string(from[i]));
+          return corrupt({.expected = std::string(dtype_name(dtype)), .got = std::to_string(from[i])});
         value = static_cast<T>(from[i]);
       } else {
-        return corrupt("expected " + std::string(dtype_name(dtype)) + ", got integers");
+        return corrupt({.expected = std::string(dtype_name(dtype)), .got = "integers"});
       }
       std::memcpy(out + i * sizeof value, &value, sizeof value);
     }
@@ -69,7 +69,7 @@ Status convert(const std::vector<float>& from, DType dtype, std::byte* out) {
       case DType::f64: std::memcpy(out + 8 * i, &wide, 8); break;
       case DType::f16:
       case DType::bf16: std::memcpy(out + 2 * i, &half, 2); break;
-      default: return corrupt("expected " + std::string(dtype_name(dtype)) + ", got floats");
+      default: return corrupt({.expected = std::string(dtype_name(dtype)), .got = "floats"});
     }
   }
   return {};
@@ -98,14 +98,15 @@ Result<Tensor> read_numbers(const std::optional<Feature>& feature, DType dtype, 
       HEADRACE_TRY(convert(values, dtype, buffer->mutable_data()));
       return out;
     }
-    default: return corrupt("expected numbers, got " + std::string(feature_kind_name(feature->kind)));
+    default: return corrupt({.expected = "numbers", .got = std::string(feature_kind_name(feature->kind))});
   }
 }
 
 // Shares the record's bytes.
 Result<Tensor> read_text(const std::optional<Feature>& feature, DType dtype, const Tensor& record) {
   const auto bytes = feature ? only_bytes(*feature) : std::nullopt;
-  if (!bytes) return corrupt("expected one value of bytes, got " + std::string(feature ? "others" : "none"));
+  if (!bytes)
+    return corrupt({.expected = "one value of bytes", .got = std::string(feature ? "others" : "none")});
   const Shape shape{static_cast<int64_t>(bytes->size())};
   if (bytes->empty()) return Tensor{record.buffer, record.offset, dtype, shape, nullptr};
   return Tensor{record.buffer, static_cast<size_t>(bytes->data() - record.buffer->data()), dtype, shape,
@@ -119,7 +120,7 @@ Status read_texts(const std::optional<Feature>& feature, DType dtype, std::vecto
   }
   if (count > 0) {
     if (feature->kind != FeatureKind::bytes)
-      return corrupt("expected bytes, got " + std::string(feature_kind_name(feature->kind)));
+      return corrupt({.expected = "bytes", .got = std::string(feature_kind_name(feature->kind))});
     HEADRACE_ASSIGN(bytes, count_bytes(*feature));
   }
   const MutableBufferPtr values = HeapBuffer::make(bytes),
@@ -138,10 +139,11 @@ Status check_lengths(const Tensor& values, const Tensor& lengths) {
   for (int64_t i = 0; i < lengths.shape[0]; ++i) {
     const int64_t length = lengths.view().as<int64_t>()[i];
     if (length < 0 || length > values.shape[0] - sum)
-      return corrupt("expected lengths that add up to its rows, got others");
+      return corrupt({.expected = "lengths that add up to its rows", .got = "others"});
     sum += length;
   }
-  return sum == values.shape[0] ? Status() : corrupt("expected lengths that add up to its rows, got fewer");
+  return sum == values.shape[0] ? Status()
+                                : corrupt({.expected = "lengths that add up to its rows", .got = "fewer"});
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ std::string_view text_in(const BufferPtr& bytes) {
 
 Result<Value> parse_about(const BufferPtr& bytes) {
   if (bytes->size() > kMostInfo)
-    return Status(Code::exhausted, "expected at most 64 MiB of JSON, got " + std::to_string(bytes->size()));
+    return Status(Code::exhausted,
+                  {.expected = "at most 64 MiB of JSON", .got = std::to_string(bytes->size())});
   HEADRACE_ASSIGN(Value value, Value::parse(text_in(bytes)));
   if (!value.object()) return corrupt("expected a JSON object");
   return value;
@@ -111,13 +112,13 @@ class OpenTfds final : public Opening<OtherData> {
 
   Status parse(std::span<const BufferPtr> bytes) {
     const auto info = parse_about(bytes[0]), features = parse_about(bytes[1]);
-    if (!info.ok()) return info.status().before(in_quotes((*paths_)[0]) + ": ");
-    if (!features.ok()) return features.status().before(in_quotes((*paths_)[1]) + ": ");
+    if (!info.ok()) return info.status().in_file((*paths_)[0]);
+    if (!features.ok()) return features.status().in_file((*paths_)[1]);
     auto info_of = TfdsInfo::parse(*info);
-    if (!info_of.ok()) return info_of.status().before(in_quotes((*paths_)[0]) + ": ");
+    if (!info_of.ok()) return info_of.status().in_file((*paths_)[0]);
     info_ = *std::move(info_of);
     auto features_of = TfdsFeatures::parse(*features);
-    if (!features_of.ok()) return features_of.status().before(in_quotes((*paths_)[1]) + ": ");
+    if (!features_of.ok()) return features_of.status().in_file((*paths_)[1]);
     features_ = *std::move(features_of);
     return {};
   }
@@ -152,7 +153,7 @@ class OpenTfds final : public Opening<OtherData> {
                   size = files.size](SourcePtr source) -> Result<SourcePtr> {
       const Schema& schema = source->schema();
       if (schema.size() != 1 || !is_text(schema.specs[0].dtype))
-        return invalid("expected files of records, got " + schema.text());
+        return invalid({.expected = "files of records", .got = schema.text()});
       if (source->size() != size)
         return corrupt(first_wrong(*source, paths, counts) + "expected " + std::to_string(size) +
                        " samples in these files as in dataset_info.json, got " +
@@ -181,7 +182,7 @@ int recognise(const Probe& probe) {
 
 // The folder of the only data set: "" is the path itself.
 Result<std::string> folder_in(const OpenRequest& request) {
-  if (!request.path().listing) return invalid("expected a folder, got a file");
+  if (!request.path().listing) return invalid({.expected = "a folder", .got = "a file"});
   const std::vector<std::string> folders = prepared_folders(*request.path().listing);
   if (folders.empty())
     return invalid("expected a folder with dataset_info.json and features.json, found none");

@@ -115,7 +115,8 @@ Status check_example(const Schema& schema) {
   const auto take = [&](const std::string& name) {
     return names.insert(name).second
                ? Status()
-               : invalid("tfrecord: two features would be named " + in_quotes(name) + "; rename a field");
+               : invalid("two features would be named " + in_quotes(name) + "; rename a field")
+                     .in_format("tfrecord");
   };
   for (size_t i = 0; i < schema.size(); ++i) {
     HEADRACE_TRY(take(schema.names[i]));
@@ -130,8 +131,10 @@ Status check_large(std::string_view name, const View& view) {
   const std::span values(view.as<uint64_t>(), static_cast<size_t>(view.shape.count()));
   const auto large = std::ranges::find_if(values, [](uint64_t value) { return value >> 63 != 0; });
   if (large == values.end()) return {};
-  return invalid("tfrecord: " + in_quotes(name) + ": expected integers below 2^63, got " +
-                 std::to_string(*large));
+  return invalid({.expected = "integers below 2^63", .got = std::to_string(*large)})
+      .with({.field = std::string(name)})
+      .before(in_quotes(name) + ": ")
+      .in_format("tfrecord");
 }
 
 Status check_rounding(std::string_view name, const View& view) {
@@ -141,8 +144,12 @@ Status check_rounding(std::string_view name, const View& view) {
   };
   const auto rounded = std::ranges::find_if(values, is_rounded);
   if (rounded == values.end()) return {};
-  return invalid("tfrecord: " + in_quotes(name) + ": expected numbers that float32 holds exactly, got " +
-                 Value(*rounded).dump() + "; allow rounding with round=True or cast the field to float32");
+  return invalid({.expected = "numbers that float32 holds exactly",
+                  .got = Value(*rounded).dump(),
+                  .fix = "allow rounding with round=True or cast the field to float32"})
+      .with({.field = std::string(name)})
+      .before(in_quotes(name) + ": ")
+      .in_format("tfrecord");
 }
 
 }  // namespace

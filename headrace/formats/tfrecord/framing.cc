@@ -22,18 +22,20 @@ Result<uint64_t> framed_length(std::span<const std::byte> header, uint64_t left)
     return corrupt("expected a record of " + std::to_string(length) + " bytes, but only " +
                    std::to_string(room) + " are left");
   if (length > kMostTfrecord)
-    return Status(Code::exhausted, "expected a record of at most " + std::to_string(kMostTfrecord) +
-                                       " bytes, got " + std::to_string(length));
+    return Status(Code::exhausted,
+                  {.expected = "a record of at most " + std::to_string(kMostTfrecord) + " bytes",
+                   .got = std::to_string(length)});
   return length + kTfrecordFrame;
 }
 
 Result<std::span<const std::byte>> tfrecord_data(std::span<const std::byte> framed, bool verify) {
   if (framed.size() < kTfrecordFrame)
-    return corrupt("expected a record of at least 16 bytes, got " + std::to_string(framed.size()));
+    return corrupt({.expected = "a record of at least 16 bytes", .got = std::to_string(framed.size())});
   const auto length = load_once<uint64_t>(framed);
   if (length != framed.size() - kTfrecordFrame)
-    return corrupt("expected a record of " + std::to_string(framed.size() - kTfrecordFrame) +
-                   " bytes as when it was indexed, got " + std::to_string(length));
+    return corrupt({.expected = "a record of " + std::to_string(framed.size() - kTfrecordFrame) +
+                                " bytes as when it was indexed",
+                    .got = std::to_string(length)});
   const auto data = framed.subspan(kTfrecordHeader, length);
   if (verify && !is_tfrecord_data(data, framed))
     return corrupt("the record's data does not match its checksum");

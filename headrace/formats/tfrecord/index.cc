@@ -19,15 +19,9 @@ namespace {
 constexpr uint64_t kMostBetween = 8192;
 constexpr uint64_t kFirstWindow = 4096, kMostWindow = 1 << 18;
 
-// Adds the position of the walk to a message.
-Status at(Status status, size_t record, uint64_t byte) {
-  return std::move(status).after(" (record " + std::to_string(record) + " at byte " + std::to_string(byte) +
-                                 ")");
-}
-
 // Damage becomes an entry of the index; other errors end the walk. No record begins at `byte`.
 Status lose(const Status& why, uint64_t byte, FileIndex& index) {
-  if (why.code() != Code::corrupt) return at(why, index.records.size(), byte);
+  if (why.code() != Code::corrupt) return Status(why).at_record(index.records.size(), byte);
   index.damaged.push_back({index.records.size(), byte, std::string(why.text())});
   return {};
 }
@@ -158,8 +152,9 @@ class InflatingWalk final : public Opening<FileIndex> {
       const auto length = framed_length(header_, std::numeric_limits<uint64_t>::max());
       if (!length.ok()) return length.status();
       if (index_.records.size() >= most_records())
-        return Status(Code::exhausted, "expected at most " + std::to_string(most_records()) +
-                                           " records in a file of this compressed size, got more");
+        return Status(Code::exhausted, {.expected = "at most " + std::to_string(most_records()) +
+                                                    " records in a file of this compressed size",
+                                        .got = "more"});
       index_.records.push_back({position_, *length});
       position_ += *length;
       to_skip_ = *length - kTfrecordHeader;

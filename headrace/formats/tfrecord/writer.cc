@@ -42,8 +42,9 @@ class TfrecordWriter final : public FileWriter {
       read_.assign(1, borrowed(record_));
     }
     if (data.size() > kMostTfrecord)
-      return invalid("tfrecord: expected a record of at most " + std::to_string(kMostTfrecord) +
-                     " bytes, got " + std::to_string(data.size()));
+      return invalid({.expected = "a record of at most " + std::to_string(kMostTfrecord) + " bytes",
+                      .got = std::to_string(data.size())})
+          .in_format("tfrecord");
     struct {
       uint64_t length;
       uint32_t checksum;
@@ -84,10 +85,12 @@ bool holds_records(const Schema& schema) {
 Result<std::unique_ptr<Deflater>> deflater_for(const WriteRequest& request) {
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
   HEADRACE_ASSIGN(const int64_t level, request.integer("level", kLevel));
-  if (level < 1 || level > 9) return invalid("tfrecord: level must be 1 to 9, got " + std::to_string(level));
+  if (level < 1 || level > 9)
+    return invalid("level must be 1 to 9, got " + std::to_string(level)).in_format("tfrecord");
   if (compression == "none") return std::unique_ptr<Deflater>();
   if (compression != "gzip" && compression != "zlib")
-    return invalid("tfrecord: compression must be 'none', 'gzip' or 'zlib', got '" + compression + "'");
+    return invalid("compression must be 'none', 'gzip' or 'zlib', got '" + compression + "'")
+        .in_format("tfrecord");
   return std::make_unique<Deflater>(compression == "gzip" ? DeflateWrap::gzip : DeflateWrap::zlib,
                                     static_cast<int>(level));
 }

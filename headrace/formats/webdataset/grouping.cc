@@ -9,8 +9,9 @@
 namespace headrace {
 
 Status at_member(Status status, uint64_t member, uint64_t position) {
-  return std::move(status).after(" (member " + std::to_string(member) + " at byte " +
-                                 std::to_string(position) + ")");
+  return std::move(status)
+      .with({.byte = position, .record = member})
+      .after(" (member " + std::to_string(member) + " at byte " + std::to_string(position) + ")");
 }
 
 Status Grouping::take(const TarHead& head, uint64_t position) {

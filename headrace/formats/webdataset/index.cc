@@ -30,9 +30,9 @@ bool is_compressed(std::span<const std::byte> head) {
 }
 
 Status compressed() {
-  return {Code::unavailable,
-          "expected a tar, plain or in gzip or zstd, got another compression, which has no random access; "
-          "decompress it first"};
+  return {Code::unavailable, Mismatch{.expected = "a tar, plain or in gzip or zstd",
+                                      .got = "another compression, which has no random access",
+                                      .fix = "decompress it first"}};
 }
 
 // Whether the first block that is not all zeros is the header of a tar.
@@ -46,9 +46,10 @@ bool begins_tar_behind_zeros(std::span<const std::byte> bytes) {
 Status check_end(const TarHead& head, bool may_be_open) {
   if (head.is_closed || may_be_open) return {};
   if (!head.cut.ok()) return head.cut;
-  return corrupt(
-      std::string("expected two blocks of zeros at the end, got ") + (head.has_zeros ? "one" : "none") +
-      ": the tar was truncated, or its writer was not closed; unfinished=True reads what is there");
+  return corrupt({.expected = "two blocks of zeros at the end",
+                  .got = std::string(head.has_zeros ? "one" : "none") +
+                         ": the tar was truncated, or its writer was not closed",
+                  .fix = "unfinished=True reads what is there"});
 }
 
 class Walk final : public Opening<FileIndex> {
@@ -61,7 +62,7 @@ class Walk final : public Opening<FileIndex> {
     if (is_end_) return finish(bytes);
     if (!bytes.empty()) HEADRACE_TRY(scan(bytes[0]->bytes()));
     const uint64_t left = file_.size - position_;
-    if (file_.size == 0 && !may_be_open_) return corrupt("expected a tar, got an empty file");
+    if (file_.size == 0 && !may_be_open_) return corrupt({.expected = "a tar", .got = "an empty file"});
     if (left == 0 && !is_end_) HEADRACE_TRY(end(TarHead()));
     if (!is_end_)
       return Step<FileIndex>(std::vector<Extent>{{0, position_, std::min(std::max(window_, needed_), left)}});
@@ -229,10 +230,9 @@ class InflatingWalk final : public Opening<FileIndex> {
   Status finish_heads() {
     const uint64_t there = inflater_.points().unpacked_size;
     if (there < data_end_)
-      return corrupt("expected " + std::to_string(data_end_ - there) +
-                     " more bytes of a member's data, but the file ends")
-          .after(" (member " + std::to_string(grouping_.members() - 1) + " at byte " + std::to_string(there) +
-                 ")");
+      return at_member(corrupt("expected " + std::to_string(data_end_ - there) +
+                               " more bytes of a member's data, but the file ends"),
+                       grouping_.members() - 1, there);
     return take(heads_.size());
   }
 

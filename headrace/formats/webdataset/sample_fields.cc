@@ -40,8 +40,10 @@ Result<Tensor> array_of(const Tensor& file, const TensorSpec& wanted, std::strin
   HEADRACE_ASSIGN(Tensor array, read_array(file, suffix));
   const TensorSpec spec = array.view().spec();
   if (spec.dtype != wanted.dtype || spec.shape.rank() != wanted.shape.rank())
-    return corrupt(in_quotes(suffix) + ": expected " + shown(wanted) + " as in the first sample, got " +
-                   shown(spec));
+    return corrupt({.expected = shown(wanted) + " as in the first sample", .got = std::string(shown(spec))})
+        .with({.field = std::string(suffix)})
+        .with({.field = std::string(suffix)})
+        .before(in_quotes(suffix) + ": ");
   return array;
 }
 
@@ -61,9 +63,9 @@ class Members {
       HEADRACE_ASSIGN(const TarHead head, read_tar_head(bytes_.subspan(at_), bytes_.size() - at_, joined_));
       if (!head.cut.ok()) return head.cut;
       if (head.is_end || head.needed > 0)
-        return corrupt("expected a sample of " + std::to_string(bytes_.size()) +
-                       " bytes as when it was indexed, got the end of the archive after " +
-                       std::to_string(at_) + " bytes");
+        return corrupt(
+            {.expected = "a sample of " + std::to_string(bytes_.size()) + " bytes as when it was indexed",
+             .got = "the end of the archive after " + std::to_string(at_) + " bytes"});
       const size_t data = at_ + head.data;
       at_ += std::min<uint64_t>(head.next(), bytes_.size() - at_);
       const auto name = head.is_file ? sample_name(head.name) : std::nullopt;
@@ -110,7 +112,7 @@ class Places {
       began = true;
       HEADRACE_TRY(take(*member));
     }
-    if (!began) return corrupt("expected members of a sample as when it was indexed, got none");
+    if (!began) return corrupt({.expected = "members of a sample as when it was indexed", .got = "none"});
     for (size_t i = 0; i < places_.size(); ++i)
       if (!places_[i].is_there) HEADRACE_TRY(miss(i));
     return {};
@@ -145,8 +147,8 @@ class Places {
 
   Status take(const Members::Member& member) {
     if (key_ != member.name.key)
-      return corrupt("expected members of the sample " + in_quotes(key_) +
-                     " as when it was indexed, got one of " + in_quotes(member.name.key));
+      return corrupt({.expected = "members of the sample " + in_quotes(key_) + " as when it was indexed",
+                      .got = "one of " + in_quotes(member.name.key)});
     for (size_t i = 0; i < places_.size(); ++i) {
       if (!is_suffix(member.name.suffix, wanted_.names[i])) continue;
       if (wanted_.fields[i].kind == SampleFields::Kind::key) break;
@@ -233,8 +235,12 @@ Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix)
   int64_t value = 0;
   const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
-    return corrupt(in_quotes(suffix) + ": expected an integer, got " + shown_bytes(text.substr(0, kShown)) +
-                   "; decode=False reads its bytes");
+    return corrupt({.expected = "an integer",
+                    .got = std::string(shown_bytes(text.substr(0, kShown))),
+                    .fix = "decode=False reads its bytes"})
+        .with({.field = std::string(suffix)})
+        .with({.field = std::string(suffix)})
+        .before(in_quotes(suffix) + ": ");
   return scalar(value);
 }
 
@@ -242,12 +248,19 @@ Result<Tensor> read_array(const Tensor& file, std::string_view suffix) {
   const auto bytes = file.view().bytes();
   const auto header = read_npy_header(bytes);
   if (!header.ok())
-    return header.status().before(in_quotes(suffix) + ": ").after("; decode=False reads its bytes");
+    return header.status()
+        .with({.field = std::string(suffix)})
+        .with({.field = std::string(suffix)})
+        .before(in_quotes(suffix) + ": ")
+        .after("; decode=False reads its bytes");
   const TensorSpec spec{header->dtype, header->shape};
   const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
   if (size != there)
-    return corrupt(in_quotes(suffix) + ": expected " + std::to_string(size) + " bytes for " + spec.text() +
-                   ", got " + std::to_string(there));
+    return corrupt(
+               {.expected = std::to_string(size) + " bytes for " + spec.text(), .got = std::to_string(there)})
+        .with({.field = std::string(suffix)})
+        .with({.field = std::string(suffix)})
+        .before(in_quotes(suffix) + ": ");
   const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
   if (is_npy_plain(*header) && is_aligned)
     return Tensor{file.buffer, file.offset + header->data, spec.dtype, spec.shape, nullptr};
@@ -259,9 +272,9 @@ Result<Tensor> read_array(const Tensor& file, std::string_view suffix) {
 Status SampleFields::check() const {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
-    if (name.empty()) return invalid("expected suffixes of members, got an empty one");
+    if (name.empty()) return invalid({.expected = "suffixes of members", .got = "an empty one"});
     if (!seen.insert(name).second)
-      return invalid("expected each field once, got " + in_quotes(name) + " twice");
+      return invalid({.expected = "each field once", .got = in_quotes(name) + " twice"});
     if (decode && is_pickle(name))
       return invalid("the field " + in_quotes(name) +
                      " can only be decoded by unpickling, which runs code from the file; leave it out with "
@@ -285,9 +298,10 @@ Status SampleFields::choose(const std::vector<FirstMember>& first) {
     if (field.kind == Kind::array) {
       const auto member = std::ranges::find(first, name, &FirstMember::suffix);
       if (member == first.end() || !member->has_array)
-        return invalid("expected an array of numbers in " + in_quotes(name) +
-                       " of the first sample, which sets dtype and rank for all, got " +
-                       (member == first.end() ? "none" : "something else") + "; decode=False reads bytes");
+        return invalid({.expected = "an array of numbers in " + in_quotes(name) +
+                                    " of the first sample, which sets dtype and rank for all",
+                        .got = std::string((member == first.end() ? "none" : "something else")),
+                        .fix = "decode=False reads bytes"});
       field.spec = member->array;
     }
     fields.push_back(std::move(field));

@@ -72,15 +72,17 @@ Result<PaxRecord> take_pax_record(std::string_view& text) {
   const auto [after, error] = std::from_chars(text.data(), text.data() + text.size(), length);
   const auto digits = static_cast<size_t>(after - text.data());
   if (error != std::errc() || digits == text.size() || *after != ' ')
-    return corrupt("expected a PAX record that begins with its length and a blank, got something else");
+    return corrupt(
+        {.expected = "a PAX record that begins with its length and a blank", .got = "something else"});
   if (length > text.size() || length < digits + 2)
-    return corrupt("expected a PAX record inside its header of " + std::to_string(text.size()) +
-                   " bytes, got a length of " + std::to_string(length));
+    return corrupt({.expected = "a PAX record inside its header of " + std::to_string(text.size()) + " bytes",
+                    .got = "a length of " + std::to_string(length)});
   const std::string_view record = text.substr(digits + 1, length - digits - 1);
   const size_t equals = record.find('=');
   if (record.back() != '\n' || equals == std::string_view::npos)
-    return corrupt("expected a PAX record of the form KEY=VALUE with a line end at its length of " +
-                   std::to_string(length) + ", got something else");
+    return corrupt({.expected = "a PAX record of the form KEY=VALUE with a line end at its length of " +
+                                std::to_string(length),
+                    .got = "something else"});
   text.remove_prefix(length);
   return PaxRecord{record.substr(0, equals), record.substr(equals + 1, record.size() - equals - 2)};
 }
@@ -102,18 +104,21 @@ class HeadReader {
       if (sum == 0) return zeros();
       if (!is_checksum_right(header, sum)) return corrupt("a header does not match its checksum");
       const auto size = number(field(header, kSize));
-      if (!size) return corrupt("expected a member's size in octal digits or base 256, got something else");
+      if (!size)
+        return corrupt({.expected = "a member's size in octal digits or base 256", .got = "something else"});
       at_ += kTarBlock;
       const char type = header[kType];
       if (type != 'x' && type != 'X' && type != 'g' && type != 'L' && type != 'K')
         return member(header, type, *size);
       if (*size > left_ - at_) return cut_member(*size);
       if (++extensions_ > kMostTarExtensions)
-        return Status(Code::exhausted, "expected at most " + std::to_string(kMostTarExtensions) +
-                                           " headers before a member's own, got more");
+        return Status(Code::exhausted, {.expected = "at most " + std::to_string(kMostTarExtensions) +
+                                                    " headers before a member's own",
+                                        .got = "more"});
       if (at_ + *size > kMostTarHead)
-        return Status(Code::exhausted, "expected headers of at most " + std::to_string(kMostTarHead) +
-                                           " bytes before a member, got " + std::to_string(at_ + *size));
+        return Status(Code::exhausted, {.expected = "headers of at most " + std::to_string(kMostTarHead) +
+                                                    " bytes before a member",
+                                        .got = std::to_string(at_ + *size)});
       if (bytes_.size() - at_ < *size) return needs(at_ + *size);
       HEADRACE_TRY(take_extension(type, bytes_.substr(at_, *size)));
       at_ = std::min(at_ + (*size + kTarBlock - 1) / kTarBlock * kTarBlock, left_);
@@ -184,7 +189,7 @@ class HeadReader {
     const char* end = record.value.data() + record.value.size();
     const auto [after, error] = std::from_chars(record.value.data(), end, size);
     if (error != std::errc() || after != end || size > kMostSize)
-      return corrupt("expected a PAX size in decimal digits, got something else");
+      return corrupt({.expected = "a PAX size in decimal digits", .got = "something else"});
     size_ = size;
     return {};
   }
@@ -196,8 +201,9 @@ class HeadReader {
     if (type == 'S') return sparse();
     out.name = name(header);
     if (out.name.size() > kMostTarName)
-      return Status(Code::exhausted, "expected a name of at most " + std::to_string(kMostTarName) +
-                                         " bytes, got " + std::to_string(out.name.size()));
+      return Status(Code::exhausted,
+                    {.expected = "a name of at most " + std::to_string(kMostTarName) + " bytes",
+                     .got = std::to_string(out.name.size())});
     const bool is_old_folder = type == '\0' && out.name.ends_with('/');
     const bool has_no_data = (type >= '1' && type <= '6') || is_old_folder;
     out.is_file = (type == '0' || type == '\0' || type == '7') && !is_old_folder;

@@ -23,7 +23,7 @@ int recognise(const Probe& probe) {
 Result<std::vector<FirstMember>> first_members(const std::vector<FileIndex>& indexes) {
   const auto filled = std::ranges::find_if(indexes, [](const FileIndex& i) { return !i.records.empty(); });
   if (filled == indexes.end())
-    return invalid("expected samples, members with names like key.jpg and key.cls, got none");
+    return invalid({.expected = "samples, members with names like key.jpg and key.cls", .got = "none"});
   return unpack_first_members(filled->extra);
 }
 

@@ -68,7 +68,8 @@ Result<std::vector<Member>> members_of(const WriteRequest& request) {
   const Schema& schema = request.schema;
   const Value* given = request.options.find("suffixes");
   if (given && !given->is_null() && !given->object())
-    return invalid("webdataset: suffixes must be a dict of field to suffix, got " + given->dump());
+    return invalid("suffixes must be a dict of field to suffix, got " + given->dump())
+        .in_format("webdataset");
   std::vector<Member> out;
   std::set<std::string> seen;
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -78,19 +79,24 @@ Result<std::vector<Member>> members_of(const WriteRequest& request) {
       member.suffix = as_suffix(*suffix->text());
     if (member.content == Content::key) {
       if (!is_text(schema.specs[i].dtype))
-        return invalid("webdataset: '__key__' must be str or bytes, got " + schema.specs[i].text());
+        return invalid("'__key__' must be str or bytes, got " + schema.specs[i].text())
+            .in_format("webdataset");
     } else if (!sample_name("x." + member.suffix) || is_pickle(member.suffix)) {
-      return invalid("webdataset: " + in_quotes(member.suffix) +
-                     " cannot be a member's suffix; choose another with suffixes={\"" + name + "\": …}");
+      return invalid(in_quotes(member.suffix) +
+                     " cannot be a member's suffix; choose another with suffixes={\"" + name + "\": …}")
+          .in_format("webdataset");
     } else if (!seen.insert(member.suffix).second) {
-      return invalid("webdataset: two fields would have the suffix " + in_quotes(member.suffix) +
-                     "; choose another with suffixes={\"" + name + "\": …}");
+      return invalid("two fields would have the suffix " + in_quotes(member.suffix) +
+                     "; choose another with suffixes={\"" + name + "\": …}")
+          .in_format("webdataset");
     }
-    HEADRACE_TRY(check_member_name("x." + member.suffix).before("webdataset: "));
+    HEADRACE_TRY(check_member_name("x." + member.suffix).in_format("webdataset"));
     if (member.content == Content::array) HEADRACE_TRY(check_npy(schema.specs[i].dtype).before(name + ": "));
     out.push_back(std::move(member));
   }
-  if (seen.empty()) return invalid("webdataset: expected at least one field besides '__key__', got none");
+  if (seen.empty())
+    return invalid({.expected = "at least one field besides '__key__'", .got = "none"})
+        .in_format("webdataset");
   return out;
 }
 
@@ -108,7 +114,7 @@ Result<int64_t> whole(const View& value) {
       out = static_cast<int64_t>(*value.as<T>());
     }
   });
-  if (!fits) return invalid("expected an integer below 2^63, got a larger one");
+  if (!fits) return invalid({.expected = "an integer below 2^63", .got = "a larger one"});
   return out;
 }
 
@@ -171,12 +177,19 @@ class WebdatasetWriter final : public FileWriter {
       if (members_[i].content == Content::array) append_npy(fields[i].view(), made_[i]);
       if (members_[i].content == Content::number) {
         auto number = whole(fields[i].view());
-        if (!number.ok()) return number.status().before(in_quotes(schema_.names[i]) + ": ");
+        if (!number.ok())
+          return number.status()
+              .with({.field = std::string(schema_.names[i])})
+              .with({.field = schema_.names[i]})
+              .before(in_quotes(schema_.names[i]) + ": ");
         made_[i] = std::to_string(*number);
       }
       if (data_of(fields[i], i).size() > kMostMember)
-        return invalid(in_quotes(schema_.names[i]) + ": expected at most 2 GiB, got " +
-                       std::to_string(data_of(fields[i], i).size()) + " bytes");
+        return invalid({.expected = "at most 2 GiB",
+                        .got = std::to_string(data_of(fields[i], i).size()) + " bytes"})
+            .with({.field = std::string(schema_.names[i])})
+            .with({.field = schema_.names[i]})
+            .before(in_quotes(schema_.names[i]) + ": ");
     }
     return {};
   }
@@ -230,7 +243,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const std::string compression, request.text("compression", "none"));
   const bool is_packed = compression == "gzip";
   if (!is_packed && compression != "none")
-    return invalid("webdataset: compression must be 'none' or 'gzip', got '" + compression + "'");
+    return invalid("compression must be 'none' or 'gzip', got '" + compression + "'").in_format("webdataset");
   auto deflater = is_packed ? std::make_unique<Deflater>(DeflateWrap::gzip, kLevel) : nullptr;
   HEADRACE_ASSIGN(auto file, AppendedFile::make(request.path));
   return std::make_unique<WebdatasetWriter>(request.schema, std::move(members), key_prefix(request.path),

@@ -23,9 +23,9 @@ const Value* setting(const Named& codec, std::string_view key) {
 
 Status refused_codec(std::string_view name) {
   return {Code::unavailable,
-          "expected chunks with the codecs blosc, zstd, gzip, zlib, lz4, crc32c, shuffle, delta, "
-          "fixedscaleoffset, transpose or sharding_indexed, got '" +
-              std::string(name.substr(0, 60)) + "'"};
+          Mismatch{.expected = "chunks with the codecs blosc, zstd, gzip, zlib, lz4, crc32c, shuffle, delta, "
+                               "fixedscaleoffset, transpose or sharding_indexed",
+                   .got = "'" + std::string(name.substr(0, 60)) + "'"}};
 }
 
 Result<Dims> dims_of(const Value* list, size_t rank, std::string_view what) {
@@ -46,7 +46,8 @@ Result<DType> number_type(const Value* name) {
     if (!element.ok()) element = element_of_v2(*name, nullptr);
     if (element.ok() && !element->is_text() && element->dtype != DType::boolean) return element->dtype;
   }
-  return corrupt("expected a numeric dtype for a filter, got " + (name ? name->dump() : "none"));
+  return corrupt(
+      {.expected = "a numeric dtype for a filter", .got = std::string((name ? name->dump() : "none"))});
 }
 
 Result<double> number_setting(const Named& codec, std::string_view key) {
@@ -77,7 +78,7 @@ class MakingChain {
   Status add(const Named& codec) {
     using Kind = Packing::Kind;
     if (out_.filters.size() + out_.packings.size() == kMostCodecs)
-      return {Code::exhausted, "expected at most 16 codecs in a chain, got more"};
+      return {Code::exhausted, Mismatch{.expected = "at most 16 codecs in a chain", .got = "more"}};
     static constexpr std::pair<std::string_view, Kind> kPacked[] = {
         {"gzip", Kind::deflate}, {"zlib", Kind::deflate},  {"zstd", Kind::zstd},      {"blosc", Kind::blosc},
         {"lz4", Kind::lz4},      {"crc32c", Kind::crc32c}, {"shuffle", Kind::shuffle}};
@@ -88,8 +89,8 @@ class MakingChain {
         const Value* size = setting(codec, "elementsize");
         packing.element = size && size->integer() ? static_cast<size_t>(*size->integer()) : 4;
         if (packing.element < 1 || packing.element > 256)
-          return corrupt("expected shuffle with an element size of 1 to 256 bytes, got " +
-                         std::to_string(packing.element));
+          return corrupt({.expected = "shuffle with an element size of 1 to 256 bytes",
+                          .got = std::to_string(packing.element)});
       }
       out_.packings.push_back(packing);
       has_bytes_ = true;
@@ -103,7 +104,8 @@ class MakingChain {
   Status bytes(const Named& codec) {
     if (const Value* endian = setting(codec, "endian"); endian && !endian->is_null()) {
       if (!endian->text() || (*endian->text() != "little" && *endian->text() != "big"))
-        return corrupt("expected an endian of \"little\" or \"big\", got " + endian->dump().substr(0, 40));
+        return corrupt({.expected = "an endian of \"little\" or \"big\"",
+                        .got = std::string(endian->dump().substr(0, 40))});
       out_.is_big_endian = *endian->text() == "big";
     }
     return become_bytes();
@@ -116,11 +118,12 @@ class MakingChain {
     for (size_t i = 0; i < made.chunk.size(); ++i) {
       const uint64_t whole = chunk_[out_.order[i]];
       if (made.chunk[i] == 0 || whole % made.chunk[i] != 0)
-        return corrupt("expected shards of whole chunks, got " + std::to_string(whole) + " and " +
-                       std::to_string(made.chunk[i]) + " along an axis");
+        return corrupt(
+            {.expected = "shards of whole chunks",
+             .got = std::to_string(whole) + " and " + std::to_string(made.chunk[i]) + " along an axis"});
     }
     if (product(chunk_) / std::max<uint64_t>(product(made.chunk), 1) > kMostInShard)
-      return {Code::exhausted, "expected shards of at most 67,108,864 chunks, got more"};
+      return {Code::exhausted, Mismatch{.expected = "shards of at most 67,108,864 chunks", .got = "more"}};
     const Value* at = setting(codec, "index_location");
     if (at && (!at->text() || (*at->text() != "start" && *at->text() != "end")))
       return corrupt("expected an index_location of \"start\" or \"end\"");
@@ -131,7 +134,8 @@ class MakingChain {
     auto chain = chain_of_v3(*inner, element_, made.chunk);
     if (!chain.ok()) return chain.status().before("in a shard: ");
     if (chain->sharding && chain->sharding->inner->sharding)
-      return {Code::unavailable, "expected at most one level of shards in shards, got more"};
+      return {Code::unavailable,
+              Mismatch{.expected = "at most one level of shards in shards", .got = "more"}};
     made.inner = std::make_shared<const Chain>(*std::move(chain));
     out_.sharding = std::make_shared<const Sharding>(std::move(made));
     return {};
@@ -149,7 +153,7 @@ class MakingChain {
 
  private:
   Status become_bytes() {
-    if (has_bytes_) return corrupt("expected one codec from array to bytes, got two");
+    if (has_bytes_) return corrupt({.expected = "one codec from array to bytes", .got = "two"});
     has_bytes_ = true;
     return {};
   }
@@ -164,8 +168,8 @@ class MakingChain {
       HEADRACE_ASSIGN(filter.stored, number_type(astype));
     }
     if (filter.plain != type_)
-      return corrupt("expected a filter for " + std::string(dtype_name(type_)) + ", got one for " +
-                     std::string(dtype_name(filter.plain)));
+      return corrupt({.expected = "a filter for " + std::string(dtype_name(type_)),
+                      .got = "one for " + std::string(dtype_name(filter.plain))});
     if (codec.name == "fixedscaleoffset") {
       filter.kind = NumberFilter::Kind::scale_offset;
       HEADRACE_ASSIGN(filter.scale, number_setting(codec, "scale"));
@@ -190,14 +194,14 @@ class MakingChain {
 Result<Named> named_v3(const Value& codec) {
   const Value* name = codec.object() ? codec.find("name") : &codec;
   if (!name || !name->text())
-    return corrupt("expected a codec with a name, got " + codec.dump().substr(0, 80));
+    return corrupt({.expected = "a codec with a name", .got = std::string(codec.dump().substr(0, 80))});
   return Named{*name->text(), codec.object() ? codec.find("configuration") : nullptr};
 }
 
 // The size of the index must be known before it is read: bytes, with or without a checksum.
 Status MakingChain::read_index_codecs(const Value* codecs, Sharding& out) {
   if (!codecs || !codecs->list() || codecs->list()->empty())
-    return corrupt("expected index_codecs, got none");
+    return corrupt({.expected = "index_codecs", .got = "none"});
   for (size_t i = 0; i < codecs->list()->size(); ++i) {
     HEADRACE_ASSIGN(const Named codec, named_v3((*codecs->list())[i]));
     if (i == 0 && codec.name == "bytes") {
@@ -206,8 +210,8 @@ Status MakingChain::read_index_codecs(const Value* codecs, Sharding& out) {
     } else if (i == 1 && codec.name == "crc32c") {
       out.index_has_checksum = true;
     } else {
-      return {Code::unavailable, "expected shards with the index codecs bytes and crc32c, got '" +
-                                     codec.name.substr(0, 60) + "'"};
+      return {Code::unavailable, Mismatch{.expected = "shards with the index codecs bytes and crc32c",
+                                          .got = "'" + codec.name.substr(0, 60) + "'"}};
     }
   }
   return {};
@@ -251,7 +255,8 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
   }
   const auto named = [](const Value& codec) -> Result<Named> {
     const Value* id = codec.find("id");
-    if (!id || !id->text()) return corrupt("expected a codec with an id, got " + codec.dump().substr(0, 80));
+    if (!id || !id->text())
+      return corrupt({.expected = "a codec with an id", .got = std::string(codec.dump().substr(0, 80))});
     return Named{*id->text(), &codec};
   };
   bool is_big_endian = element.is_big_endian;
@@ -270,7 +275,7 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
       is_big_endian = type && type->text() && type->text()->starts_with('>');
     }
   if (element.form == Form::runs && !making.has_bytes())
-    return corrupt("expected a filter from array to bytes, got none");
+    return corrupt({.expected = "a filter from array to bytes", .got = "none"});
   if (!compressor.is_null()) {
     HEADRACE_ASSIGN(const Named codec, named(compressor));
     if (codec.name == "delta" || codec.name == "fixedscaleoffset") return refused_codec(codec.name);
@@ -282,7 +287,8 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
 }
 
 Result<Chain> chain_of_v3(const Value& codecs, const Element& element, const Dims& chunk) {
-  if (!codecs.list()) return corrupt("expected a list of codecs, got " + codecs.dump().substr(0, 80));
+  if (!codecs.list())
+    return corrupt({.expected = "a list of codecs", .got = std::string(codecs.dump().substr(0, 80))});
   MakingChain making(element, chunk);
   for (const Value& one : *codecs.list()) {
     HEADRACE_ASSIGN(Named codec, named_v3(one));
@@ -306,7 +312,7 @@ Result<Chain> chain_of_v3(const Value& codecs, const Element& element, const Dim
       HEADRACE_TRY(making.add(codec));
     }
   }
-  if (!making.has_bytes()) return corrupt("expected a codec from array to bytes, got none");
+  if (!making.has_bytes()) return corrupt({.expected = "a codec from array to bytes", .got = "none"});
   return std::move(making).finish();
 }
 

@@ -29,8 +29,8 @@ Status decode_shard(const Sharding& sharding, const Element& element, const Dims
   for (size_t i = 0; i < shard.size(); ++i) grid.push_back(shard[i] / sharding.chunk[i]), count *= grid[i];
   const uint64_t index_bytes = sharding.index_bytes(count);
   if (index_bytes > stored->size())
-    return corrupt("expected a shard with an index of " + std::to_string(index_bytes) + " bytes, got " +
-                   std::to_string(stored->size()));
+    return corrupt({.expected = "a shard with an index of " + std::to_string(index_bytes) + " bytes",
+                    .got = std::to_string(stored->size())});
   const uint64_t at = sharding.index_at_end ? stored->size() - index_bytes : 0;
   const BufferPtr raw = std::make_shared<BorrowedBuffer>(stored->bytes().subspan(at, index_bytes), stored);
   HEADRACE_ASSIGN(const BufferPtr index, decode_index(sharding, count, raw));
@@ -45,8 +45,9 @@ Status decode_shard(const Sharding& sharding, const Element& element, const Dims
       fill_elements(fill, plain);
     } else {
       if (offset > stored->size() || length > stored->size() - offset)
-        return corrupt("expected a chunk inside its shard of " + std::to_string(stored->size()) +
-                       " bytes, got " + std::to_string(length) + " at " + std::to_string(offset));
+        return corrupt(
+            {.expected = "a chunk inside its shard of " + std::to_string(stored->size()) + " bytes",
+             .got = std::to_string(length) + " at " + std::to_string(offset)});
       HEADRACE_TRY(decode(*sharding.inner, element, sharding.chunk, fill,
                           stored->bytes().subspan(offset, length), plain));
     }
@@ -134,8 +135,8 @@ Result<BufferPtr> decode_index(const Sharding& sharding, uint64_t chunks, const 
     bytes = *checked;
   }
   if (bytes.size() != 16 * chunks)
-    return corrupt("expected an index of " + std::to_string(16 * chunks) + " bytes, got " +
-                   std::to_string(bytes.size()));
+    return corrupt({.expected = "an index of " + std::to_string(16 * chunks) + " bytes",
+                    .got = std::to_string(bytes.size())});
   if (!sharding.index_is_big_endian) return BufferPtr(std::make_shared<BorrowedBuffer>(bytes, stored));
   const MutableBufferPtr out = HeapBuffer::make(bytes.size());
   if (!bytes.empty()) std::memcpy(out->mutable_data(), bytes.data(), bytes.size());

@@ -31,11 +31,11 @@ Status refused_type(const Value& type, std::string_view hint = "") {
   std::string name = type.dump();
   if (name.size() > 80) name.resize(80);
   return {Code::unavailable,
-          "expected an array of numbers, bools or strings, got " + name + std::string(hint)};
+          Mismatch{.expected = "an array of numbers, bools or strings", .got = name + std::string(hint)}};
 }
 
 Result<Element> padded(Form form, uint64_t bytes, bool is_big_endian) {
-  if (bytes == 0) return corrupt("expected strings of at least one byte, got a length of 0");
+  if (bytes == 0) return corrupt({.expected = "strings of at least one byte", .got = "a length of 0"});
   if (bytes > kMostText) return Status(Code::exhausted, "expected strings of at most 1 GiB");
   return Element{form, form == Form::utf32 ? DType::str : DType::bytes, bytes, is_big_endian};
 }
@@ -43,7 +43,8 @@ Result<Element> padded(Form form, uint64_t bytes, bool is_big_endian) {
 // A fill value of type T from a JSON number, bool or word ("NaN").
 template <class T> Result<T> number_of(const Value& fill) {
   const auto refused = [&] {
-    return corrupt("expected a fill_value of its data type, got " + fill.dump().substr(0, 80));
+    return corrupt(
+        {.expected = "a fill_value of its data type", .got = std::string(fill.dump().substr(0, 80))});
   };
   if constexpr (std::is_same_v<T, bool>) {
     if (const bool* b = fill.boolean()) return *b;
@@ -98,15 +99,17 @@ Result<std::string> text_fill(const Element& element, const Value& fill) {
   if (const Value::List* list = fill.list()) {
     for (const Value& byte : *list) {
       if (!byte.integer() || *byte.integer() < 0 || *byte.integer() > 255)
-        return corrupt("expected a fill_value of bytes, got " + byte.dump().substr(0, 80));
+        return corrupt({.expected = "a fill_value of bytes", .got = std::string(byte.dump().substr(0, 80))});
       bytes += static_cast<char>(*byte.integer());
     }
   } else if (text) {
     const auto decoded = from_base64(*text);
-    if (!decoded) return corrupt("expected a fill_value in base64, got '" + text->substr(0, 80) + "'");
+    if (!decoded)
+      return corrupt({.expected = "a fill_value in base64", .got = "'" + text->substr(0, 80) + "'"});
     bytes = *decoded;
   } else {
-    return corrupt("expected a fill_value of its data type, got " + fill.dump().substr(0, 80));
+    return corrupt(
+        {.expected = "a fill_value of its data type", .got = std::string(fill.dump().substr(0, 80))});
   }
   if (element.form == Form::padded_bytes) bytes.resize(bytes.find_last_not_of('\0') + 1);
   return bytes;
@@ -196,7 +199,7 @@ Status append_utf32(std::span<const std::byte> value, std::string& out) {
   for (size_t i = 0; i < count; ++i) {
     const uint32_t point = point_at(i);
     if (point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-      return corrupt("expected Unicode characters, got " + std::to_string(point));
+      return corrupt({.expected = "Unicode characters", .got = std::to_string(point)});
     append_utf8(point, out);
   }
   return {};

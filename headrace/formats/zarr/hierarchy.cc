@@ -44,7 +44,7 @@ bool is_digits(std::string_view text) {
 Result<Value> parse_node(std::string_view text) {
   if (text.size() > kMostJson)
     return Status(Code::exhausted,
-                  "expected metadata of at most 64 MiB, got " + std::to_string(text.size()) + " bytes");
+                  {.expected = "metadata of at most 64 MiB", .got = std::to_string(text.size()) + " bytes"});
   return parse_json(text);
 }
 
@@ -55,9 +55,9 @@ std::string without_slash(std::string path) {
 }
 
 Status n5() {
-  return {Code::unavailable,
-          "expected a Zarr store, got an N5 store, which is not supported; zarr.convenience.copy() of "
-          "zarr-python 2 converts it to Zarr"};
+  return {Code::unavailable, Mismatch{.expected = "a Zarr store",
+                                      .got = "an N5 store, which is not supported",
+                                      .fix = "zarr.convenience.copy() of zarr-python 2 converts it to Zarr"}};
 }
 
 }  // namespace
@@ -76,8 +76,7 @@ Status check_metadata(const Listing& listing) {
   for (const Listing::Problem& one : listing.problems) {
     const std::string_view name = last_part(one.path);
     if (name == kArray2 || name == kGroup2 || name == kAttributes2 || name == kAll2)
-      return Status(Code::io, in_quotes(one.path) + ": " + one.reason +
-                                  "; what it describes cannot be read without it");
+      return Status(Code::io, one.reason + "; what it describes cannot be read without it").in_file(one.path);
   }
   return {};
 }
@@ -136,11 +135,11 @@ Result<Step<Hierarchy>> OpenHierarchy::advance(std::span<const BufferPtr> bytes)
 Result<Step<Hierarchy>> OpenHierarchy::ask(std::vector<Wanted> wanted) {
   wanted_ = std::move(wanted);
   if (wanted_.empty())
-    return invalid("expected a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
+    return invalid({.expected = "a Zarr store", .got = "a folder without .zarray, .zgroup or zarr.json"});
   if (wanted_.size() > kMostNodes)
-    return Status(Code::exhausted, "expected at most 100,000 groups and arrays, got " +
-                                       std::to_string(wanted_.size()) +
-                                       "; zarr.consolidate_metadata() writes them into one file");
+    return Status(Code::exhausted, {.expected = "at most 100,000 groups and arrays",
+                                    .got = std::to_string(wanted_.size()),
+                                    .fix = "zarr.consolidate_metadata() writes them into one file"});
   std::vector<Extent> out;
   for (const Wanted& one : wanted_) out.push_back({one.file, 0, kToEnd});
   return Step<Hierarchy>(std::move(out));
@@ -176,7 +175,8 @@ Status OpenHierarchy::take(const Wanted& wanted, const Value& json) {
     case Wanted::Kind::n5: {
       const bool is_n5 = json.find("n5") || (json.find("dimensions") && json.find("blockSize"));
       return is_n5 ? n5()
-                   : invalid("expected a Zarr store, got a folder without .zarray, .zgroup or zarr.json");
+                   : invalid({.expected = "a Zarr store",
+                              .got = "a folder without .zarray, .zgroup or zarr.json"});
     }
     case Wanted::Kind::array_v2: out_.arrays.push_back(array_of_v2(wanted.path, json)); return {};
     case Wanted::Kind::array_attributes_v2:
@@ -184,7 +184,7 @@ Status OpenHierarchy::take(const Wanted& wanted, const Value& json) {
     case Wanted::Kind::v3: break;
     case Wanted::Kind::all_v2: {
       const Value* all = json.find("metadata");
-      if (!all || !all->object()) return corrupt("expected an object 'metadata', got none");
+      if (!all || !all->object()) return corrupt({.expected = "an object 'metadata'", .got = "none"});
       for (const auto& [name, node] : *all->object()) {
         if (const auto array = folder_of(name, kArray2))
           out_.arrays.push_back(array_of_v2(std::string(*array), node));

@@ -43,7 +43,7 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool open(bool is_object) {
     if (levels_.size() == kMostNested) {
-      status = corrupt("expected JSON nested at most 128 deep, got more");
+      status = corrupt({.expected = "JSON nested at most 128 deep", .got = "more"});
       return false;
     }
     levels_.push_back({is_object});
@@ -106,7 +106,8 @@ Result<Value> parse_json(std::string_view text) {
   const std::string plain = with_words_as_texts(text);
   Builder builder;
   if (!nlohmann::json::sax_parse(plain.begin(), plain.end(), &builder))
-    return builder.status.ok() ? corrupt("expected JSON, got something else") : std::move(builder.status);
+    return builder.status.ok() ? corrupt({.expected = "JSON", .got = "something else"})
+                               : std::move(builder.status);
   return std::move(builder.value);
 }
 

@@ -21,7 +21,7 @@ constexpr uint64_t kMostAdded = 64 << 10;  // bytes that a packing may add to in
 
 Result<uint64_t> lz4_size(Bytes packed) {
   if (packed.size() < 4)
-    return corrupt("lz4: expected a size of 4 bytes, got " + std::to_string(packed.size()));
+    return corrupt({.expected = "a size of 4 bytes", .got = std::to_string(packed.size())}).in_option("lz4");
   return load<uint32_t>(packed);
 }
 
@@ -35,15 +35,16 @@ Status unpack_into(Kind kind, Bytes packed, std::span<std::byte> out) {
   }
   HEADRACE_ASSIGN(const uint64_t size, lz4_size(packed));
   if (size != out.size())
-    return corrupt("lz4: expected " + std::to_string(out.size()) + " bytes, got " + std::to_string(size));
+    return corrupt({.expected = std::to_string(out.size()) + " bytes", .got = std::to_string(size)})
+        .in_option("lz4");
   return unpack(Packed::lz4, packed.subspan(4), out);
 }
 
 Status check_size(uint64_t packed, uint64_t unpacked, uint64_t most) {
   HEADRACE_TRY(check_unpacked_size(packed, unpacked));
   if (unpacked <= most) return {};
-  return corrupt("expected at most " + std::to_string(most) + " bytes between two codecs, got " +
-                 std::to_string(unpacked));
+  return corrupt({.expected = "at most " + std::to_string(most) + " bytes between two codecs",
+                  .got = std::to_string(unpacked)});
 }
 
 // For streams without a stated size: piece by piece, up to the limit.
@@ -71,7 +72,7 @@ Result<BufferPtr> unpack_stream(Kind kind, Bytes packed, uint64_t most) {
     if (left.empty() && step.made < piece.size()) break;
     if (step.used == 0 && step.made == 0) break;
   }
-  if (!is_whole) return corrupt("zstd: expected whole frames, got a partial one");
+  if (!is_whole) return corrupt({.expected = "whole frames", .got = "a partial one"}).in_option("zstd");
   return buffer_of(std::move(out));
 }
 
@@ -151,15 +152,16 @@ Result<BufferPtr> Unpacking::undone(const Packing& packing, Bytes bytes, uint64_
 }
 
 Status wrong_chunk_size(uint64_t wanted, uint64_t got) {
-  return corrupt("expected a chunk of " + std::to_string(wanted) + " bytes, got " + std::to_string(got));
+  return corrupt({.expected = "a chunk of " + std::to_string(wanted) + " bytes", .got = std::to_string(got)});
 }
 
 Result<Bytes> without_crc32c(Bytes bytes) {
-  if (bytes.size() < 4) return corrupt("crc32c: expected 4 bytes, got " + std::to_string(bytes.size()));
+  if (bytes.size() < 4)
+    return corrupt({.expected = "4 bytes", .got = std::to_string(bytes.size())}).in_option("crc32c");
   const Bytes data = bytes.first(bytes.size() - 4);
   const uint32_t stated = load<uint32_t>(bytes, data.size()), made = crc32c(data);
   if (stated != made)
-    return corrupt("crc32c: expected " + std::to_string(stated) + ", got " + std::to_string(made));
+    return corrupt({.expected = std::to_string(stated), .got = std::to_string(made)}).in_option("crc32c");
   return data;
 }
 

@@ -118,13 +118,14 @@ Status ReadRows::place_in_shard(Cell& cell, const BufferPtr& index) {
     return {};
   }
   if (length > kMostChunkBytes || cell.begin > kNoChunk - length)
-    return named(cell, corrupt("expected a chunk inside its shard, got " + std::to_string(length) +
-                               " bytes at " + std::to_string(cell.begin)));
+    return named(cell, corrupt({.expected = "a chunk inside its shard",
+                                .got = std::to_string(length) + " bytes at " + std::to_string(cell.begin)}));
   const Array& array = field_.array;
   const uint64_t most = saturating_add(saturating_mul(array.cell_bytes(), 2), kMostAddedInShard);
   if (!array.element.is_text() && !array.cell_chain().sharding && length > most)
-    return named(cell, corrupt("expected a chunk of at most " + std::to_string(most) +
-                               " bytes in its shard, got " + std::to_string(length)));
+    return named(cell,
+                 corrupt({.expected = "a chunk of at most " + std::to_string(most) + " bytes in its shard",
+                          .got = std::to_string(length)}));
   cell.end = cell.begin + length;
   return {};
 }
@@ -176,8 +177,9 @@ Status ReadRows::take_plain(std::span<const BufferPtr> bytes) {
   for (size_t i = 0; i < cells_.size(); ++i) {  // chunks of a shard were not read whole, so check their size
     const uint64_t length = cells_[i].end - cells_[i].begin;
     if (cells_[i].end != kToEnd && length != array.cell_bytes())
-      return named(cells_[i], corrupt("expected a chunk of " + std::to_string(array.cell_bytes()) +
-                                      " bytes, got " + std::to_string(length)));
+      return named(cells_[i],
+                   corrupt({.expected = "a chunk of " + std::to_string(array.cell_bytes()) + " bytes",
+                            .got = std::to_string(length)}));
   }
   if (cells_.size() == 1 && all_ == 1) {
     out_.numbers = bytes[0];
@@ -219,8 +221,8 @@ Status ReadRows::take_numbers(std::span<const BufferPtr> bytes) {
   const uint64_t row = array.row_bytes(), cell_bytes = array.cell_bytes();
   for (size_t i = 0; i < cells_.size(); ++i)  // before memory is allocated for them
     if (chain.is_plain(array.element) && bytes[i]->size() != cell_bytes)
-      return named(cells_[i], corrupt("expected a chunk of " + std::to_string(cell_bytes) + " bytes, got " +
-                                      std::to_string(bytes[i]->size())));
+      return named(cells_[i], corrupt({.expected = "a chunk of " + std::to_string(cell_bytes) + " bytes",
+                                       .got = std::to_string(bytes[i]->size())}));
     else
       HEADRACE_TRY(named(cells_[i], check_unpacked_size(bytes[i]->size(), cell_bytes)));
   const bool is_direct = array.cells_are_rows();  // whole chunks, contiguous

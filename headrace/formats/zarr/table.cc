@@ -154,19 +154,22 @@ class ChoosingArrays {
       return Status(array.refusal).before(quoted + ": ").after("; select the fields to read with fields=[…]");
     if (array.shape.empty())
       return invalid("expected an array with rows, but " + quoted + " is a single value");
-    if (!names_.emplace(name).second) return invalid("expected each field once, got " + quoted + " twice");
+    if (!names_.emplace(name).second)
+      return invalid({.expected = "each field once", .got = quoted + " twice"});
     cells_ = saturating_add(cells_, array.cells_across());
     if (cells_ > kMostCellsOfRow)
-      return {Code::exhausted,
-              "expected rows of at most 262,144 chunks, got more; select arrays with fields=[…]"};
+      return {Code::exhausted, Mismatch{.expected = "rows of at most 262,144 chunks",
+                                        .got = "more",
+                                        .fix = "select arrays with fields=[…]"}};
     if (fields.size() == kMostFields)
-      return {Code::exhausted,
-              "expected at most 10,000 arrays as fields, got more; select those to read with fields=[…]"};
+      return {Code::exhausted, Mismatch{.expected = "at most 10,000 arrays as fields",
+                                        .got = "more",
+                                        .fix = "select those to read with fields=[…]"}};
     if (!fields.empty() && array.rows() != fields[0].array.rows())
-      return invalid("expected arrays of the same length, got '" + fields[0].name + "' of " +
-                     std::to_string(fields[0].array.rows()) + " rows and " + quoted + " of " +
-                     std::to_string(array.rows()) +
-                     " rows; select those that belong together with fields=[…]");
+      return invalid({.expected = "arrays of the same length",
+                      .got = "'" + fields[0].name + "' of " + std::to_string(fields[0].array.rows()) +
+                             " rows and " + quoted + " of " + std::to_string(array.rows()) + " rows",
+                      .fix = "select those that belong together with fields=[…]"});
     Field& made = fields.emplace_back();
     made.name = name, made.array = array;
     return {};
@@ -196,10 +199,11 @@ std::vector<std::string> stores_of(const Hierarchy& hierarchy, const Names& file
 Status check_listed(const Listing& listing, const Array& array) {
   for (const Listing::Problem& one : listing.unread)
     if (array.path.empty() || one.path == array.path || one.path.starts_with(array.path + "/"))
-      return Status(Code::io, in_quotes(one.path) + ": " + one.reason +
+      return Status(Code::io, one.reason +
                                   "; chunks that cannot be listed would be read as fill values, so that the "
                                   "array " +
-                                  in_quotes("/" + array.path) + " is not read");
+                                  in_quotes("/" + array.path) + " is not read")
+          .in_file(one.path);
   return {};
 }
 
@@ -467,7 +471,8 @@ Result<Table> make_table(const Hierarchy& hierarchy, const TableOptions& options
     }
     HEADRACE_TRY(meaning.add(part).before(store.empty() ? "" : in_quotes(store) + ": "));
     out.rows = saturating_add(out.rows, part.rows);
-    if (out.rows > kMostRows) return Status(Code::exhausted, "expected at most 2^62 rows, got more");
+    if (out.rows > kMostRows)
+      return Status(Code::exhausted, {.expected = "at most 2^62 rows", .got = "more"});
   }
   HEADRACE_TRY(meaning.finish());
   choose_kept(out.parts);

@@ -56,12 +56,13 @@ Status check_name(const std::string& name, const std::set<std::string>& arrays) 
     const std::string part = name.substr(begin, end - begin);
     if (part.empty() || part == "." || part == ".." || part == kNodeFile || part == kManifestName ||
         part == kIndexFolder || part.size() > 255 || part.find('\0') != std::string::npos)
-      return invalid("zarr: expected names that are parts of a path, got " + in_quotes(name));
+      return invalid({.expected = "names that are parts of a path", .got = in_quotes(name)})
+          .in_format("zarr");
     if (end < name.size() && arrays.contains(name.substr(0, end)))
       return invalid("zarr cannot have both a field " + in_quotes(name.substr(0, end)) + " and one below it");
     begin = end + 1;
   }
-  return check_member_name(name).before("zarr: ");
+  return check_member_name(name).in_format("zarr");
 }
 
 std::set<std::string> groups_above(const std::vector<std::string>& names) {
@@ -105,8 +106,7 @@ class ZarrWriter final : public FileWriter {
 
   Status add(const std::vector<Tensor>& fields) override {
     for (size_t i = 0; i < arrays_.size(); ++i)
-      HEADRACE_TRY(
-          arrays_[i].check_value(fields[i].view()).before("field " + in_quotes(schema_.names[i]) + ": "));
+      HEADRACE_TRY(arrays_[i].check_value(fields[i].view()).in_field(schema_.names[i]));
     for (size_t i = 0; i < arrays_.size(); ++i) HEADRACE_TRY(arrays_[i].add(fields[i].view()));
     return {};
   }
@@ -138,12 +138,11 @@ class ZarrWriter final : public FileWriter {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const NewOptions options, new_options(request));
   const Schema& schema = request.schema;
-  if (schema.size() == 0) return invalid("zarr: expected at least one field, got none");
+  if (schema.size() == 0) return invalid({.expected = "at least one field", .got = "none"}).in_format("zarr");
   const std::set<std::string> names(schema.names.begin(), schema.names.end());
   for (size_t i = 0; i < schema.size(); ++i) {
     HEADRACE_TRY(check_name(schema.names[i], names));
-    HEADRACE_TRY(
-        NewArray::check(schema.specs[i], options).before("field " + in_quotes(schema.names[i]) + ": "));
+    HEADRACE_TRY(NewArray::check(schema.specs[i], options).in_field(schema.names[i]));
   }
   auto out = std::make_unique<ZarrWriter>(request, options);
   HEADRACE_TRY(out->make_folders());

@@ -33,8 +33,8 @@ class ZarrBlock final : public Block {
 
   Status get(uint64_t row, std::vector<Tensor>& fields) const override {
     if (row >= range_.size())
-      return invalid("zarr: expected a row below " + std::to_string(range_.size()) + ", got " +
-                     std::to_string(row));
+      return invalid({.expected = "a row below " + std::to_string(range_.size()), .got = std::to_string(row)})
+          .in_format("zarr");
     fields.resize(fields_.size());
     for (size_t i = 0; i < fields.size(); ++i)
       fields[i] = fields_[i].row(part_.fields[i], range_.begin + row);
@@ -102,7 +102,7 @@ class OpenZarrBlock final : public Opening<BlockPtr> {
 
   Result<Step<BlockPtr>> advance(std::span<const BufferPtr> bytes) override {
     auto wanted = reading_.advance(bytes);
-    if (!wanted.ok()) return wanted.status().before("zarr: ");
+    if (!wanted.ok()) return wanted.status().in_format("zarr");
     if (!wanted->empty()) return Step<BlockPtr>(*std::move(wanted));
     std::vector<zarr::Rows> fields;
     size_t read = 0;
@@ -302,7 +302,7 @@ std::string without_slashes(std::string group) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (!path.listing) return invalid("expected the folder of a store, got a file");
+  if (!path.listing) return invalid({.expected = "the folder of a store", .got = "a file"});
   HEADRACE_TRY(zarr::check_metadata(*path.listing));
   zarr::TableOptions options;
   HEADRACE_ASSIGN(std::string group, request.text("group"));

@@ -35,9 +35,10 @@ Result<Covered> cover(const NodePtr& node, const Node& on_error) {
   out.node = with_inputs(*node, inputs);
   if (out.node) return out;
   const std::string verb(kind_name(node->kind));
-  return invalid("on_error: \"skip\" drops samples from the batches below " + verb + ", but " + verb +
+  return invalid("\"skip\" drops samples from the batches below " + verb + ", but " + verb +
                  " needs to know how many there are; put it before the batch, or use \"replace\"" +
-                 (on_error.made_at.empty() ? "" : " (on_error at " + on_error.made_at + ")"));
+                 (on_error.made_at.empty() ? "" : " (on_error at " + on_error.made_at + ")"))
+      .in_op("on_error");
 }
 
 }  // namespace

@@ -17,13 +17,14 @@ Value list_of(std::span<const int> values) {
 }
 
 Result<std::vector<int>> ints(const Value* list, std::string_view what) {
-  if (!list || !list->list()) return invalid("plan: " + std::string(what) + " must be a list of numbers");
+  if (!list || !list->list()) return invalid(std::string(what) + " must be a list of numbers").in_op("plan");
   std::vector<int> out;
   for (const Value& v : *list->list()) {
-    if (!v.integer()) return invalid("plan: " + std::string(what) + " must contain numbers, got " + v.dump());
+    if (!v.integer())
+      return invalid(std::string(what) + " must contain numbers, got " + v.dump()).in_op("plan");
     const int64_t n = *v.integer();
     if (n != static_cast<int>(n))
-      return invalid("plan: " + std::string(what) + " must contain 32-bit numbers, got " + v.dump());
+      return invalid(std::string(what) + " must contain 32-bit numbers, got " + v.dump()).in_op("plan");
     out.push_back(static_cast<int>(n));
   }
   return out;
@@ -107,11 +108,12 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
   HEADRACE_ASSIGN(const std::vector<int> fields, ints(value.find("inputs"), "inputs"));
   for (int f : fields) {
     if (f < kValidField || f >= static_cast<int>(incoming.size()))
-      return invalid("plan: no field " + std::to_string(f) + " in " + incoming.text());
+      return invalid("no field " + std::to_string(f) + " in " + incoming.text()).in_op("plan");
     builder.field(f);
   }
   const Value* steps = value.find("steps");
-  if (!steps->list()) return invalid("plan: 'steps' of a program must be a list, got " + steps->dump());
+  if (!steps->list())
+    return invalid("'steps' of a program must be a list, got " + steps->dump()).in_op("plan");
   for (const Value& step : *steps->list()) {
     HEADRACE_ASSIGN(const std::string op, step.get_text("op"));
     HEADRACE_TRY(check_members(step, "plan: the step " + op, kRequired, kOptional));
@@ -119,14 +121,16 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
     const Value params = step.find("params") ? *step.find("params") : Value();
     if (const Value* slot = params.find("slot"); slot && slot->text() && !find_op(op)) {
       if (!bindings.function)
-        return invalid("plan: the " + std::string(op == kCFunctionOp ? "C" : "Python") +
-                       " function in slot '" + *slot->text() +
-                       "' is not bound; open the plan in Python with bind={\"" + *slot->text() + "\": f}");
+        return invalid("the " + std::string(op == kCFunctionOp ? "C" : "Python") + " function in slot '" +
+                       *slot->text() + "' is not bound; open the plan in Python with bind={\"" +
+                       *slot->text() + "\": f}")
+            .in_op("plan");
       HEADRACE_ASSIGN(OpPtr made, bindings.function(*slot->text(), params));
       if ((op == kCFunctionOp) != (made->name() == kCFunctionOp))
-        return invalid(
-            "plan: slot '" + *slot->text() + "': expected a " +
-            (op == kCFunctionOp ? "C function, got a Python function" : "Python function, got a C function"));
+        return invalid("slot '" + *slot->text() + "': expected a " +
+                       (op == kCFunctionOp ? "C function, got a Python function"
+                                           : "Python function, got a C function"))
+            .in_op("plan");
       if (op == kCFunctionOp)
         HEADRACE_TRY(check_c_function(*made, params).before("plan: slot '" + *slot->text() + "': "));
       HEADRACE_TRY(builder.add_op(std::move(made), in).status());
@@ -135,9 +139,9 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
     std::vector<std::pair<std::string, int>> bound;
     if (const Value* names = step.find("bound"); names && names->list()) {
       const size_t n = names->list()->size();
-      if (n > in.size()) return invalid("plan: " + op + " binds more parameters than it has inputs");
+      if (n > in.size()) return invalid(op + " binds more parameters than it has inputs").in_op("plan");
       for (size_t i = 0; i < n; ++i) {
-        if (!(*names->list())[i].text()) return invalid("plan: " + op + ".bound must contain names");
+        if (!(*names->list())[i].text()) return invalid(op + ".bound must contain names").in_op("plan");
         bound.emplace_back(*(*names->list())[i].text(), in[in.size() - n + i]);
       }
       in.resize(in.size() - n);
@@ -149,7 +153,8 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
   if (const Value* list = value.find("names"); list && list->list())
     for (const Value& name : *list->list())
       if (name.text()) names.push_back(*name.text());
-  if (names.size() != outputs.size()) return invalid("plan: a program must have as many names as outputs");
+  if (names.size() != outputs.size())
+    return invalid("a program must have as many names as outputs").in_op("plan");
   HEADRACE_ASSIGN(const std::string structure, value.get_text("structure"));
   return builder.finish(std::move(names), std::move(outputs), structure);
 }

@@ -36,9 +36,10 @@ Result<SourcePtr> bound_source(const Value& described, const Bindings& bindings,
   HEADRACE_ASSIGN(const std::optional<Schema> wanted, described_schema(described));
   const auto it = bindings.sources.find(slot);
   if (it == bindings.sources.end())
-    return invalid("plan: the data in slot '" + slot + "' is not bound" +
+    return invalid("the data in slot '" + slot + "' is not bound" +
                    (wanted ? "; expected " + fields_text(*wanted) + " per row" : "") + "; " +
-                   how_to_bind(slot, wanted));
+                   how_to_bind(slot, wanted))
+        .in_op("plan");
   SourcePtr source = it->second;
   const std::string which = "plan: the data in slot '" + slot + "': ";
   if (beside) {

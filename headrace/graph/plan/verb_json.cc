@@ -11,6 +11,12 @@
 namespace headrace {
 namespace {
 
+// Of a member, whose name comes before it.
+Status must_be(const std::string& expected, const Value& got) {
+  return invalid("must be " + expected + ", got " + got.dump())
+      .with({.expected = expected, .got = got.dump()});
+}
+
 // A type of member: its JSON, its value from JSON, and its description. Types that need more than a value are
 // specialised; the others are those of operators' parameters (ops/param.h).
 template <class T> struct MemberType {
@@ -22,7 +28,7 @@ template <class T> struct MemberType {
         o = static_cast<uint64_t>(*v.integer());
         return {};
       }
-    return invalid("must be " + text() + ", got " + v.dump());
+    return must_be(text(), v);
   }
   static std::string text() {
     if constexpr (std::is_same_v<T, bool>) return "true or false";
@@ -44,7 +50,7 @@ template <> struct MemberType<Value> {
 template <> struct MemberType<std::vector<Value>> {
   static Value out(const std::vector<Value>& v) { return v; }
   static Status in(const Value& v, const MakingVerb&, std::vector<Value>& o) {
-    if (!v.list()) return invalid("must be " + text() + ", got " + v.dump());
+    if (!v.list()) return must_be(text(), v);
     o = *v.list();
     return {};
   }
@@ -57,7 +63,7 @@ template <> struct MemberType<std::vector<Tensor>> {
     return list;
   }
   static Status in(const Value& v, const MakingVerb&, std::vector<Tensor>& o) {
-    if (!v.list()) return invalid("must be " + text() + ", got " + v.dump());
+    if (!v.list()) return must_be(text(), v);
     for (const Value& item : *v.list()) {
       auto tensor = tensor_from_value(item);
       if (!tensor.ok()) return tensor.status().before("has a value that is no tensor: ");
@@ -76,7 +82,7 @@ template <> struct MemberType<std::vector<MixWeights>> {
     return list;
   }
   static Status in(const Value& v, const MakingVerb&, std::vector<MixWeights>& o) {
-    const auto wrong = [&] { return invalid("must be " + text() + ", got " + v.dump()); };
+    const auto wrong = [&] { return must_be(text(), v); };
     if (!v.list()) return wrong();
     for (const Value& step : *v.list()) {
       MixWeights made;
@@ -114,11 +120,12 @@ template <> struct MemberType<GeneratorPtr> {
   static Value out(const GeneratorPtr& v) { return v->describe(); }
   static Status in(const Value& v, const MakingVerb& making, GeneratorPtr& o, std::string_view) {
     const std::string* slot = v.find("slot") ? v.find("slot")->text() : nullptr;
-    if (!slot) return invalid("plan: from_generator: expected a 'generator' with a 'slot'");
+    if (!slot) return invalid("from_generator: expected a 'generator' with a 'slot'").in_op("plan");
     const auto it = making.bindings->generators.find(*slot);
     if (it == making.bindings->generators.end())
-      return invalid("plan: the generator in slot '" + *slot + "' is not bound; pass bind={\"" + *slot +
-                     "\": …} in Python");
+      return invalid("the generator in slot '" + *slot + "' is not bound; pass bind={\"" + *slot +
+                     "\": …} in Python")
+          .in_op("plan");
     o = it->second;
     return {};
   }
@@ -161,7 +168,9 @@ template <class Verb> Status read_members(Verb& verb, const std::string& name, c
       if constexpr (requires { MemberType<T>::in(*value, making, out, name); })
         status = MemberType<T>::in(*value, making, out, name);
       else
-        status = MemberType<T>::in(*value, making, out).before(prefix + std::string(member.name) + " ");
+        status = MemberType<T>::in(*value, making, out)
+                     .with({.op = name, .option = std::string(member.name)})
+                     .before(prefix + std::string(member.name) + " ");
     }
   });
   HEADRACE_TRY(status);
@@ -247,7 +256,8 @@ void members_to_value(const Kind& kind, Value& out) {
 Status check_members_of(const std::string& verb, const Value& members, std::string_view prefix,
                         bool passes_program, std::span<const std::string_view> common) {
   const auto it = std::ranges::find(all_verbs(), verb, &Entry::name);
-  if (it == all_verbs().end()) return invalid(std::string(prefix) + "no verb named '" + verb + "'");
+  if (it == all_verbs().end())
+    return invalid(std::string(prefix) + "no verb named '" + verb + "'").with({.op = "plan", .got = verb});
   std::vector<std::string_view> required, optional;
   const VerbInfo info = it->info(verb);
   for (const MemberInfo& member : info.members)

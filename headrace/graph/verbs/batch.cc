@@ -8,8 +8,8 @@ namespace headrace {
 Status Batch::infer(Node& node) const {
   inherit(node);
   if (size > (uint64_t{1} << 31))
-    return invalid("batch: size must be at most 2^31, got " + std::to_string(size));
-  if (size < 1) return invalid("batch: size must be at least 1, got " + std::to_string(size));
+    return invalid("size must be at most 2^31, got " + std::to_string(size)).in_op("batch");
+  if (size < 1) return invalid("size must be at least 1, got " + std::to_string(size)).in_op("batch");
   HEADRACE_TRY(batch_rows(node, *this, drop_last ? static_cast<int64_t>(size) : kAny));
   // Each rank has its own order of batches.
   Size rows = rows_of_rank(node);

@@ -26,10 +26,12 @@ Status check_versions(const Node& below) {
   each_call(below, [&](const Call& call) {
     const CFunction* const function = c_function_of(*call.op);
     if (function && function->version.empty() && status.ok())
-      status = invalid(
-          "cache: cannot tell whether the C function " + function->name +
-          " is the same in another run; set a version for it or for the cache, and change it when the "
-          "function changes");
+      status =
+          invalid(
+              "cannot tell whether the C function " + function->name +
+              " is the same in another run; set a version for it or for the cache, and change it when the "
+              "function changes")
+              .in_op("cache");
   });
   return status;
 }
@@ -42,12 +44,14 @@ Status Cache::infer(Node& node) {
   const Node& below = *node.input();
   if (!below.indexed)
     return invalid(
-        "cache: needs random access, which is lost after filter, unbatch, a window shuffle or "
-        "on_error(\"skip\"); put cache before that, or write the elements to files with write()");
+               "needs random access, which is lost after filter, unbatch, a window shuffle or "
+               "on_error(\"skip\"); put cache before that, or write the elements to files with write()")
+        .in_op("cache");
   if (!path.empty() && version.empty() && reads_objects(below))
     return invalid(
-        "cache: cannot tell whether the items of a Python sequence are the same in another run; pass "
-        "version=, and change it when the items change");
+               "cannot tell whether the items of a Python sequence are the same in another run; pass "
+               "version=, and change it when the items change")
+        .in_op("cache");
   if (!path.empty() && version.empty()) HEADRACE_TRY(check_versions(below));
   if (path.empty() && !memory) memory = std::make_shared<MemoryCaches>();
   return {};

@@ -28,8 +28,10 @@ Status GroupBy::infer(Node& node) const {
     return invalid(verb + ": expected batch sizes or a token budget, and not both");
   const size_t groups = boundaries.size() + 1;
   if (!sizes.empty() && sizes.size() != 1 && sizes.size() != groups)
-    return invalid(verb + ": expected a batch size for each of the " + std::to_string(groups) +
-                   " groups, or one for all, got " + std::to_string(sizes.size()));
+    return invalid({.expected =
+                        "a batch size for each of the " + std::to_string(groups) + " groups, or one for all",
+                    .got = std::to_string(sizes.size())})
+        .in_op(verb);
   for (const uint64_t size : sizes)
     if (size < 1 || size > (uint64_t{1} << 31))
       return invalid(verb + ": sizes must be from 1 to 2^31, got " + std::to_string(size));

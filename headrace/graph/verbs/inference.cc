@@ -58,7 +58,7 @@ void end_random_access(Node& node) {
 
 Status check_has_fields(const Node& node) {
   if (node.input()->schema.size() > 0) return {};
-  return invalid(verb(node) + ": expected elements with at least one field, got none");
+  return invalid({.expected = "elements with at least one field", .got = "none"}).in_op(verb(node));
 }
 
 Status infer_chosen(Node& node, const Program& predicate) {
@@ -99,8 +99,9 @@ Status unite(Node& node, size_t count) {
     const Node& input = *node.inputs[k];
     HEADRACE_TRY(refuse_shard(node, input));
     if (input.schema.names != node.schema.names || input.schema.structure != node.schema.structure)
-      return invalid(verb(node) + ": expected datasets with the same fields, got " + node.schema.text() +
-                     " and " + input.schema.text());
+      return invalid({.expected = "datasets with the same fields",
+                      .got = node.schema.text() + " and " + input.schema.text()})
+          .in_op(verb(node));
     for (size_t i = 0; i < node.schema.size(); ++i)
       HEADRACE_TRY(widen(node, node.schema.names[i], node.schema.specs[i], input.schema.specs[i]));
     node.indexed = node.indexed && input.indexed;
@@ -126,8 +127,9 @@ Size sum_of_totals(const Node& node) {
 
 Status check_numbers(const Node& node, size_t least) {
   if (node.inputs.size() >= least) return {};
-  return invalid(verb(node) + ": expected at least " + std::to_string(least) +
-                 " inputs, the last one of numbers, got " + std::to_string(node.inputs.size()));
+  return invalid({.expected = "at least " + std::to_string(least) + " inputs, the last one of numbers",
+                  .got = std::to_string(node.inputs.size())})
+      .in_op(verb(node));
 }
 
 Status check_fixed_order(const Node& node, const std::string& what, uint64_t count) {
@@ -142,8 +144,9 @@ Status check_fixed_order(const Node& node, const std::string& what, uint64_t cou
                    " belong to elements by position, which a shuffle or sample before " + verb(node) +
                    " changes every epoch; put " + verb(node) + " first");
   if (count != *data.total)
-    return invalid(verb(node) + ": expected " + what + " for " + std::to_string(*data.total) +
-                   " elements, got " + std::to_string(count));
+    return invalid({.expected = what + " for " + std::to_string(*data.total) + " elements",
+                    .got = std::to_string(count)})
+        .in_op(verb(node));
   return {};
 }
 
@@ -154,8 +157,9 @@ template <class T> Result<std::vector<T>> numbers_of(const Node& node, std::stri
   const bool fits = read && read->source->resident() && input.schema.size() == 1 &&
                     input.schema.specs[0] == TensorSpec{dtype, {}};
   if (!fits)
-    return invalid(verb(node) + ": expected " + std::string(what) + " in memory, each one " +
-                   TensorSpec{dtype, {}}.text() + ", got {" + input.schema.text() + "}");
+    return invalid({.expected = std::string(what) + " in memory, each one " + TensorSpec{dtype, {}}.text(),
+                    .got = "{" + input.schema.text() + "}"})
+        .in_op(verb(node));
   HEADRACE_ASSIGN(Step<BlockPtr> step, read->source->open(0)->advance({}));
   const uint64_t size = read->source->size();
   std::vector<T> out(size);

@@ -7,8 +7,9 @@ namespace headrace {
 
 Status Interleave::infer(Node& node) const {
   if (cycle < 1 || block < 1)
-    return invalid("interleave: cycle and block must be at least 1, got " + std::to_string(cycle) + " and " +
-                   std::to_string(block));
+    return invalid("cycle and block must be at least 1, got " + std::to_string(cycle) + " and " +
+                   std::to_string(block))
+        .in_op("interleave");
   HEADRACE_TRY(unite(node, node.inputs.size()));
   node.total = sum_of_totals(node);
   node.indexed = node.indexed && node.total;

@@ -19,13 +19,15 @@ Status Mix::infer(Node& node) {
   HEADRACE_TRY(unite(node, node.inputs.size()));
   for (const MixWeights& step : schedule)
     if (step.weights.size() != node.inputs.size())
-      return invalid("mix: expected a weight for each of the " + std::to_string(node.inputs.size()) +
-                     " datasets, got " + std::to_string(step.weights.size()));
+      return invalid(
+                 {.expected = "a weight for each of the " + std::to_string(node.inputs.size()) + " datasets",
+                  .got = std::to_string(step.weights.size())})
+          .in_op("mix");
   const auto totals = totals_of(node, node.inputs.size());
   if (totals && stop == MixStop::cycle)
     for (size_t i = 0; i < totals->size(); ++i)
       if ((*totals)[i] == 0)
-        return invalid("mix: dataset " + std::to_string(i) + " is empty and cannot be repeated");
+        return invalid("dataset " + std::to_string(i) + " is empty and cannot be repeated").in_op("mix");
   const bool as_before = order && totals && sizes == *totals;  // the same order over other inputs
   if (!as_before) {
     HEADRACE_ASSIGN(Mixture made, Mixture::make(schedule, seed));

@@ -9,8 +9,8 @@ Status OnError::infer(Node& node) const {
   inherit(node);
   if (policy == OnErrorPolicy::skip) end_random_access(node, std::nullopt);
   if (policy == OnErrorPolicy::replace && !node.input()->indexed)
-    return invalid(
-        "on_error: \"replace\" needs random access; put it before filter, unbatch and window shuffle");
+    return invalid("\"replace\" needs random access; put it before filter, unbatch and window shuffle")
+        .in_op("on_error");
   return {};
 }
 

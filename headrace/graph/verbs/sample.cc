@@ -25,9 +25,10 @@ Status Draw::infer(Node& node) {
   const auto drawable =
       static_cast<uint64_t>(std::ranges::count_if(*weights, [](double weight) { return weight > 0; }));
   if (count.value_or(0) > drawable)
-    return invalid("sample: num must be at most " + std::to_string(drawable) +
+    return invalid("num must be at most " + std::to_string(drawable) +
                    " without replacement, the number of elements with a weight above 0, got " +
-                   std::to_string(*count));
+                   std::to_string(*count))
+        .in_op("sample");
   node.total = count.value_or(drawable);
   return {};
 }

@@ -36,15 +36,17 @@ Status Scan::infer(Node& node) const {
   const Schema in_schema = scan_schema(initial, node.input()->schema);
   const size_t states = initial.size();
   if (out.size() <= states)
-    return invalid("scan: the function must return a state of " + std::to_string(states) +
-                   " values and an element of at least one, got " + out.text());
+    return invalid("the function must return a state of " + std::to_string(states) +
+                   " values and an element of at least one, got " + out.text())
+        .in_op("scan");
   for (size_t i = 0; i < states; ++i)
     if (initial[i].is_ragged() || out.specs[i].dtype != in_schema.specs[i].dtype ||
         out.specs[i].shape.rank() != in_schema.specs[i].shape.rank())
-      return invalid(
-          "scan: the state" + of_leaf(out.names[i]) + " begins as " + initial[i].view().spec().text() +
-          ", but the function returns " + out.specs[i].text() +
-          "; begin with a value of that dtype and rank, or return the state with its initial dtype and rank");
+      return invalid("the state" + of_leaf(out.names[i]) + " begins as " + initial[i].view().spec().text() +
+                     ", but the function returns " + out.specs[i].text() +
+                     "; begin with a value of that dtype and rank, or return the state with its initial "
+                     "dtype and rank")
+          .in_op("scan");
   node.schema.names.assign(out.names.begin() + static_cast<std::ptrdiff_t>(states), out.names.end());
   node.schema.specs.assign(out.specs.begin() + static_cast<std::ptrdiff_t>(states), out.specs.end());
   node.schema.structure = structure;

@@ -16,9 +16,10 @@ uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base) {
 Status Shard::infer(Node& node) const {
   inherit(node);
   if (world < 1 || rank >= world)
-    return invalid("shard: expected 0 <= rank < world, got rank " + std::to_string(rank) + " of " +
-                   std::to_string(world));
-  if (node.sharded) return invalid("shard: the dataset is already sharded");
+    return invalid({.expected = "0 <= rank < world",
+                    .got = "rank " + std::to_string(rank) + " of " + std::to_string(world)})
+        .in_op("shard");
+  if (node.sharded) return invalid("the dataset is already sharded").in_op("shard");
   node.shard = *this;
   node.sharded = true;
   return {};

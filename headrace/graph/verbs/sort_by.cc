@@ -15,7 +15,7 @@ Status SortBy::infer(Node& node) {
     HEADRACE_ASSIGN(const std::vector<double> keys, numbers_of<double>(node, "keys"));
     for (size_t i = 0; i < keys.size(); ++i)
       if (keys[i] != keys[i])
-        return invalid("sort_by: keys must be numbers, got nan at " + std::to_string(i));
+        return invalid("keys must be numbers, got nan at " + std::to_string(i)).in_op("sort_by");
     std::vector<uint64_t> sorted(keys.size());
     std::iota(sorted.begin(), sorted.end(), uint64_t{0});
     std::ranges::stable_sort(

@@ -15,12 +15,14 @@ Status Unbatch::infer(Node& node) const {
     any = true;
     const int64_t front = spec.shape[0];
     if (rows != kAny && front != kAny && rows != front)
-      return invalid("unbatch: field '" + node.schema.names[i] + "' has " + std::to_string(front) +
-                     " rows, but another field has " + std::to_string(rows));
+      return invalid("field '" + node.schema.names[i] + "' has " + std::to_string(front) +
+                     " rows, but another field has " + std::to_string(rows))
+          .in_op("unbatch");
     if (front != kAny) rows = front;
     spec.shape = spec.shape.without_front();
   }
-  if (!any) return invalid("unbatch: expected a field with rows, got " + node.input()->schema.text());
+  if (!any)
+    return invalid({.expected = "a field with rows", .got = node.input()->schema.text()}).in_op("unbatch");
   end_random_access(
       node, rows == kAny || !node.total ? Size() : multiply_sizes(*node.total, static_cast<uint64_t>(rows)));
   return {};

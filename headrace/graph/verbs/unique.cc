@@ -8,7 +8,7 @@ namespace headrace {
 
 Status Unique::infer(Node& node) const {
   inherit(node);
-  if (program.outputs.empty()) return invalid("unique: the key must have at least one field");
+  if (program.outputs.empty()) return invalid("the key must have at least one field").in_op("unique");
   end_random_access(node, std::nullopt);
   return {};
 }

@@ -14,16 +14,16 @@ uint64_t windows_of(const Window& window, uint64_t rows) {
 
 Status Window::infer(Node& node) const {
   if (node.inputs.size() != 1)
-    return invalid("window: expected one input, got " + std::to_string(node.inputs.size()));
+    return invalid({.expected = "one input", .got = std::to_string(node.inputs.size())}).in_op("window");
   inherit(node);
   HEADRACE_TRY(check_has_fields(node));
   constexpr uint64_t kMost = uint64_t{1} << 31;
   for (const auto& [name, value] : {std::pair{"size", size}, {"shift", shift}, {"stride", stride}})
     if (value < 1 || value > kMost)
-      return invalid("window: " + std::string(name) + " must be from 1 to 2^31, got " +
-                     std::to_string(value));
+      return invalid(std::string(name) + " must be from 1 to 2^31, got " + std::to_string(value))
+          .in_op("window");
   for (TensorSpec& spec : node.schema.specs) {
-    if (spec.shape.rank() == kMaxRank) return invalid("window: rank would exceed 8");
+    if (spec.shape.rank() == kMaxRank) return invalid("rank would exceed 8").in_op("window");
     spec.shape = spec.shape.with_front(drop_last ? static_cast<int64_t>(size) : kAny);
   }
   // Each rank has its own order of windows, as of batches.

@@ -30,7 +30,7 @@ Result<Value> nested(const Value& nest, const std::string& path, const Node& nod
   }
   const int64_t input = nest.integer() ? *nest.integer() : -1;
   if (input != seen || input >= static_cast<int64_t>(node.inputs.size()))
-    return invalid("zip: the structure must name each input once and in order, got " + nest.dump());
+    return invalid("the structure must name each input once and in order, got " + nest.dump()).in_op("zip");
   ++seen;
   const Schema& schema = node.inputs[static_cast<size_t>(input)]->schema;
   const auto first = static_cast<int64_t>(out.size());
@@ -57,10 +57,11 @@ Result<Value> nested(const Value& nest, const std::string& path, const Node& nod
 }  // namespace
 
 Status Zip::infer(Node& node) const {
-  if (node.inputs.empty()) return invalid("zip: expected at least one dataset");
+  if (node.inputs.empty()) return invalid("expected at least one dataset").in_op("zip");
   if (ids >= node.inputs.size())
-    return invalid("zip: ids must name one of the " + std::to_string(node.inputs.size()) + " inputs, got " +
-                   std::to_string(ids));
+    return invalid("ids must name one of the " + std::to_string(node.inputs.size()) + " inputs, got " +
+                   std::to_string(ids))
+        .in_op("zip");
   bool known = true, empty = false;
   uint64_t total = kInfinite;
   for (const NodePtr& input : node.inputs) {
@@ -75,8 +76,9 @@ Status Zip::infer(Node& node) const {
   int64_t seen = 0;
   HEADRACE_ASSIGN(const Value made, nested(nest, "", node, node.schema, seen));
   if (seen != static_cast<int64_t>(node.inputs.size()))
-    return invalid("zip: the structure must name each of the " + std::to_string(node.inputs.size()) +
-                   " inputs once, got " + structure);
+    return invalid("the structure must name each of the " + std::to_string(node.inputs.size()) +
+                   " inputs once, got " + structure)
+        .in_op("zip");
   node.schema.structure = made.dump();
   return {};
 }

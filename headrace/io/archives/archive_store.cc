@@ -195,8 +195,7 @@ class ArchiveStore final : public Store {
     if (!listed.ok() || listed->unread.empty()) return listed;
     const Listing::Problem& first = listed->unread[0];
     const std::string path = folder + (folder.ends_with('/') ? "" : "/") + first.path;
-    return cannot_examine(Status(Code::io, in_quotes(path) + ": " + first.reason).refused(ENOENT, path),
-                          path);
+    return cannot_examine(Status(Code::io, first.reason).in_file(path).refused(ENOENT, path), path);
   }
 
   static Status not_there(std::string_view what, const std::string& path) {
@@ -242,7 +241,7 @@ class ArchiveStore final : public Store {
       return std::optional<Inside>();
     }
     auto opened = archives_.at(archive, *info);
-    if (!opened.ok()) return opened.status().before(in_quotes(archive) + ": ");
+    if (!opened.ok()) return opened.status().in_file(archive);
     if (!*opened) return std::optional<Inside>();
     auto inner = clean_path(std::string_view(path).substr(archive.size()));
     if (!inner) return not_there("cannot access ", path);

@@ -153,7 +153,7 @@ Status SquashfsArchive::read_fragments() {
   HEADRACE_ASSIGN(const BufferPtr places, read_bytes(*file_, super_.fragment_table, blocks * 8));
   const auto first = load<uint64_t>(places->bytes());
   if (first < super_.directory_table || first > super_.fragment_table)
-    return corrupt("expected fragments before their table, got byte " + std::to_string(first));
+    return corrupt({.expected = "fragments before their table", .got = "byte " + std::to_string(first)});
   HEADRACE_ASSIGN(const Table entries, table(first, super_.fragment_table));
   if (super_.fragments > entries.size() / 16)
     return corrupt("expected a table of " + std::to_string(super_.fragments) +
@@ -187,13 +187,14 @@ Status SquashfsArchive::read() {
 
 Status SquashfsArchive::enter(Reading& reading, uint64_t reference, std::string& path, int depth) {
   if (depth > kMostDepth)
-    return {Code::exhausted, "expected at most 128 nested folders, got more at " + in_quotes(path)};
+    return {Code::exhausted,
+            Mismatch{.expected = "at most 128 nested folders", .got = "more at " + in_quotes(path)}};
   HEADRACE_TRY(check_held(reading, path.size()));
   if (!reading.folders.insert(reference).second)
-    return corrupt("expected each folder once, got one again at " + in_quotes(path));
+    return corrupt({.expected = "each folder once", .got = "one again at " + in_quotes(path)});
   HEADRACE_ASSIGN(const Inode inode, read_inode(reading.inodes, reference, super_));
   if (inode.kind != Kind::folder)
-    return corrupt("expected a folder at " + in_quotes(path) + ", got another inode");
+    return corrupt({.expected = "a folder at " + in_quotes(path), .got = "another inode"});
   if (depth > 0) reading.contents.add_folder(path);
   constexpr uint32_t kNothing = 3;  // "." and "..", which are not stored
   if (inode.entries_bytes <= kNothing) return {};
@@ -203,8 +204,8 @@ Status SquashfsArchive::enter(Reading& reading, uint64_t reference, std::string&
   HEADRACE_ASSIGN(const std::span<const std::byte> bytes,
                   reading.entries.from(inode.entries_block, inode.entries_offset));
   if (count > bytes.size() || reading.listed > reading.entries.size())
-    return corrupt("expected entries of " + in_quotes(path) + " that do not overlap in their table, got " +
-                   std::to_string(count) + " bytes");
+    return corrupt({.expected = "entries of " + in_quotes(path) + " that do not overlap in their table",
+                    .got = std::to_string(count) + " bytes"});
   return walk_entries(bytes.first(count),
                       [&](const Entry& entry) { return take(reading, entry, path, depth); });
 }
@@ -231,9 +232,10 @@ Status SquashfsArchive::take(Reading& reading, const Entry& entry, std::string& 
 
 Status SquashfsArchive::take_inode(Reading& reading, const Entry& entry, const std::string& path) {
   const auto inode = read_inode(reading.inodes, entry.inode, super_);
-  if (!inode.ok()) return inode.status().before(in_quotes(path) + ": ");
+  if (!inode.ok()) return inode.status().in_file(path);
   if (inode->kind != entry.kind)
-    return corrupt("expected " + in_quotes(path) + " to have the kind that its folder states, got another");
+    return corrupt(
+        {.expected = in_quotes(path) + " to have the kind that its folder states", .got = "another"});
   HEADRACE_TRY(count_name(reading, entry, inode->links));
   HEADRACE_TRY(check_held(reading, path.size() + inode->target.size() + inode->blocks.size()));
   if (entry.kind == Kind::link)
@@ -248,13 +250,13 @@ Status SquashfsArchive::count_name(Reading& reading, const Entry& entry, uint32_
   if (links > 1) {
     uint32_t& met = reading.linked[entry.inode];
     if (met == links)
-      return corrupt("expected a file with " + std::to_string(links) + " names, got another name " +
-                     in_quotes(entry.name));
+      return corrupt({.expected = "a file with " + std::to_string(links) + " names",
+                      .got = "another name " + in_quotes(entry.name)});
     if (met++ > 0) return {};
   }
   if (++reading.named <= super_.inodes) return {};
-  return corrupt("expected " + std::to_string(super_.inodes) +
-                 " files and folders as in the superblock, got more at " + in_quotes(entry.name));
+  return corrupt({.expected = std::to_string(super_.inodes) + " files and folders as in the superblock",
+                  .got = "more at " + in_quotes(entry.name)});
 }
 
 // `more`: bytes that are about to be added.
@@ -298,8 +300,9 @@ Status SquashfsArchive::read_block(uint64_t start, uint32_t stored, uint32_t siz
   const uint32_t bytes = stored & (kPlain - 1);
   const auto fits = [&](uint64_t got) { return is_shared ? got >= size : got == size; };
   const auto wrong = [&](uint64_t got) {
-    return corrupt("expected a block of " + std::to_string(size) + " bytes at byte " + std::to_string(start) +
-                   " of the image, got " + std::to_string(got));
+    return corrupt({.expected = "a block of " + std::to_string(size) + " bytes at byte " +
+                                std::to_string(start) + " of the image",
+                    .got = std::to_string(got)});
   };
   if (stored == 0) {  // a hole
     std::ranges::fill(out, std::byte{0});
@@ -330,7 +333,7 @@ Status SquashfsArchive::read_block(uint64_t start, uint32_t stored, uint32_t siz
 Status SquashfsArchive::read_fragment(const Kept& kept, uint32_t offset, std::span<std::byte> out) const {
   const Fragment& fragment = fragments_[kept.fragment];
   const auto end = static_cast<uint32_t>(kept.fragment_offset + kept.size % super_.block_size);
-  if (fragment.size == 0) return corrupt("expected a fragment, got a hole");
+  if (fragment.size == 0) return corrupt({.expected = "a fragment", .got = "a hole"});
   return read_block(fragment.start, fragment.size, end, true, kept.fragment_offset + offset, out);
 }
 

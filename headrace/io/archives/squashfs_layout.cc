@@ -33,7 +33,7 @@ Result<Superblock> read_superblock(std::span<const std::byte> head, uint64_t fil
   const uint32_t major = load<uint16_t>(head, 28), minor = load<uint16_t>(head, 30);
   if (major != 4 || minor != 0)
     return Status(Code::unavailable,
-                  "expected squashfs 4.0, got " + std::to_string(major) + "." + std::to_string(minor));
+                  {.expected = "squashfs 4.0", .got = std::to_string(major) + "." + std::to_string(minor)});
   Superblock out;
   out.inodes = load<uint32_t>(head, 4), out.block_size = load<uint32_t>(head, 12);
   out.fragments = load<uint32_t>(head, 16), out.packing = static_cast<Packing>(load<uint16_t>(head, 20));
@@ -44,20 +44,22 @@ Result<Superblock> read_superblock(std::span<const std::byte> head, uint64_t fil
     return corrupt("the block size must be a power of two from 4096 to 1048576 bytes, got " +
                    std::to_string(out.block_size));
   if (out.bytes > file_size)
-    return corrupt("expected an image of " + std::to_string(out.bytes) + " bytes, got " +
-                   std::to_string(file_size) + ": it is cut off");
+    return corrupt({.expected = "an image of " + std::to_string(out.bytes) + " bytes",
+                    .got = std::to_string(file_size) + ": it is cut off"});
   if (out.inode_table < kSuperblock || out.directory_table < out.inode_table ||
       out.directory_table > out.bytes)
     return corrupt("tables must be inside the image, got those of inodes and directories at bytes " +
                    std::to_string(out.inode_table) + " and " + std::to_string(out.directory_table));
   if (out.packing != Packing::gzip && out.packing != Packing::lz4 && out.packing != Packing::zstd)
-    return Status(Code::unavailable, "expected a squashfs image compressed with gzip, lz4 or zstd, got " +
-                                         packing_name(out.packing) + "; `mksquashfs -comp zstd` makes one");
+    return Status(Code::unavailable, {.expected = "a squashfs image compressed with gzip, lz4 or zstd",
+                                      .got = std::string(packing_name(out.packing)),
+                                      .fix = "`mksquashfs -comp zstd` makes one"});
   // Fragments follow the directories, then exports, then ids; each is blocks, followed by their positions.
   const uint64_t exports = load<uint64_t>(head, 88), ids = load<uint64_t>(head, 48);
   out.next_table = out.fragments > 0 ? out.fragment_table : exports != kNoTable ? exports : ids;
   if (out.next_table < out.directory_table || out.next_table > out.bytes || out.bytes - out.next_table < 8)
-    return corrupt("expected a table after the directories, got byte " + std::to_string(out.next_table));
+    return corrupt(
+        {.expected = "a table after the directories", .got = "byte " + std::to_string(out.next_table)});
   return out;
 }
 
@@ -78,11 +80,11 @@ Result<Table> Table::unpack(Packing packing, std::span<const std::byte> bytes, u
     const size_t before = out.bytes_.size();
     if (before > most)
       return Status(Code::exhausted,
-                    "expected tables of at most " + std::to_string(most) + " bytes, got more");
+                    {.expected = "tables of at most " + std::to_string(most) + " bytes", .got = "more"});
     out.begins_.emplace(at, before);
     if (head & kPlainMetadata) {
       if (size > kMetadata)
-        return corrupt("expected metadata blocks of at most 8192 bytes, got " + std::to_string(size));
+        return corrupt({.expected = "metadata blocks of at most 8192 bytes", .got = std::to_string(size)});
       out.bytes_.insert(out.bytes_.end(), block.begin(), block.end());
     } else {
       out.bytes_.resize(before + kMetadata);
@@ -166,18 +168,19 @@ Status walk_entries(std::span<const std::byte> bytes, const std::function<Status
     const uint32_t count = load<uint32_t>(bytes);
     const uint64_t block = load<uint32_t>(bytes, 4);
     if (count >= kMostRun)
-      return corrupt("expected at most 256 entries in a run, got " + std::to_string(uint64_t{count} + 1));
+      return corrupt(
+          {.expected = "at most 256 entries in a run", .got = std::to_string(uint64_t{count} + 1)});
     bytes = bytes.subspan(kRunHead);
     for (uint32_t i = 0; i <= count; ++i) {
       if (bytes.size() < kEntryHead) return cut("a folder's entries");
       const size_t length = size_t{load<uint16_t>(bytes, 6)} + 1;
       if (length > bytes.size() - kEntryHead) return cut("a folder's entries");
       if (length > kLongestName)
-        return corrupt("expected names of at most 256 bytes, got " + std::to_string(length));
+        return corrupt({.expected = "names of at most 256 bytes", .got = std::to_string(length)});
       const std::string_view name{reinterpret_cast<const char*>(bytes.data() + kEntryHead), length};
       if (name <= last)
-        return corrupt("expected the names of a folder in order without duplicates, got " + in_quotes(name) +
-                       " after " + in_quotes(last));
+        return corrupt({.expected = "the names of a folder in order without duplicates",
+                        .got = in_quotes(name) + " after " + in_quotes(last)});
       last = name;
       const uint32_t type = load<uint16_t>(bytes, 4);
       const Kind kind = type >= 1 && type <= 3 ? static_cast<Kind>(type) : Kind::other;

@@ -147,8 +147,8 @@ Status ZipArchive::read(std::span<const std::byte> bytes) {
   for (auto& [name, number] : links) {
     packed += members_[number].packed;
     if (packed > directory_.offset)
-      return corrupt("expected links that do not overlap in the file, got overlapping ones up to " +
-                     in_quotes(name));
+      return corrupt({.expected = "links that do not overlap in the file",
+                      .got = "overlapping ones up to " + in_quotes(name)});
     if (contents.held_bytes() + members_[number].size > most_held(directory_.offset + directory_.length))
       return {Code::exhausted, "targets of links take more memory than the file allows: more than " +
                                    std::to_string(contents.held_bytes()) + " bytes"};
@@ -203,9 +203,10 @@ Result<size_t> ZipArchive::read(uint32_t number, uint64_t offset, std::span<std:
     return read_from_point(number, offset, out);
   if (kept.size > kMostUnpacked)
     return Status(Code::unavailable,
-                  "expected zip members in zstd of at most " + std::to_string(kMostUnpacked >> 20) +
-                      " MiB to read a part, because zstd has no entry points, got " +
-                      std::to_string(kept.size) + " bytes; use `zip -0` to store without compression");
+                  {.expected = "zip members in zstd of at most " + std::to_string(kMostUnpacked >> 20) +
+                               " MiB to read a part, because zstd has no entry points",
+                   .got = std::to_string(kept.size) + " bytes",
+                   .fix = "use `zip -0` to store without compression"});
   HEADRACE_ASSIGN(const BufferPtr whole,
                   unpacked_cache().get({id_, number}, kept.size, [&]() -> Result<BufferPtr> {
                     const MutableBufferPtr made = HeapBuffer::make(kept.size);
@@ -261,8 +262,8 @@ Result<std::shared_ptr<const InflatePoints>> ZipArchive::make_points(uint32_t nu
   }
   HEADRACE_TRY(inflater.finish());
   if (made == kept.size) return std::make_shared<const InflatePoints>(inflater.points());
-  return corrupt("expected " + std::to_string(kept.size) + " bytes in a zip member, got " +
-                 std::to_string(made));
+  return corrupt(
+      {.expected = std::to_string(kept.size) + " bytes in a zip member", .got = std::to_string(made)});
 }
 
 Result<std::shared_ptr<const InflatePoints>> ZipArchive::points_of(uint32_t number) const {

@@ -23,11 +23,12 @@ Status no_directory() { return corrupt("not a complete zip file: there is no dir
 
 Status check_directory(const Directory& out, uint64_t end) {
   if (out.offset > end || out.length > end - out.offset)
-    return corrupt("expected a zip directory before byte " + std::to_string(end) + ", got " +
-                   std::to_string(out.length) + " bytes at byte " + std::to_string(out.offset));
+    return corrupt({.expected = "a zip directory before byte " + std::to_string(end),
+                    .got = std::to_string(out.length) + " bytes at byte " + std::to_string(out.offset)});
   if (out.members > out.length / kEntry)
-    return corrupt("expected at most " + std::to_string(out.length / kEntry) +
-                   " members in a zip directory of its size, got " + std::to_string(out.members));
+    return corrupt({.expected = "at most " + std::to_string(out.length / kEntry) +
+                                " members in a zip directory of its size",
+                    .got = std::to_string(out.members)});
   return {};
 }
 
@@ -92,8 +93,9 @@ Status walk_members(std::span<const std::byte> bytes, const Directory& directory
   Member member;
   for (uint64_t i = 0; i < directory.members; ++i) {
     const auto cut = [&] {
-      return corrupt("expected entry " + std::to_string(i) + " in the zip directory at byte " +
-                     std::to_string(directory.offset) + ", got something else");
+      return corrupt({.expected = "entry " + std::to_string(i) + " in the zip directory at byte " +
+                                  std::to_string(directory.offset),
+                      .got = "something else"});
     };
     if (bytes.size() < kEntry || load<uint32_t>(bytes) != kEntryMark) return cut();
     const size_t name = load<uint16_t>(bytes, 28), extra = load<uint16_t>(bytes, 30),
@@ -107,9 +109,10 @@ Status walk_members(std::span<const std::byte> bytes, const Directory& directory
     take_extra(member, bytes.subspan(kEntry + name, extra));
     if (member.local > directory.offset || directory.offset - member.local < kLocalHead ||
         member.packed > directory.offset - member.local - kLocalHead)
-      return corrupt("expected member " + in_quotes(member.name) + " before byte " +
-                     std::to_string(directory.offset) + ", got " + std::to_string(member.packed) +
-                     " bytes at byte " + std::to_string(member.local));
+      return corrupt(
+          {.expected =
+               "member " + in_quotes(member.name) + " before byte " + std::to_string(directory.offset),
+           .got = std::to_string(member.packed) + " bytes at byte " + std::to_string(member.local)});
     HEADRACE_TRY(take(member));
     bytes = bytes.subspan(kEntry + name + extra + comment);
   }
@@ -132,12 +135,12 @@ bool Member::is_link() const {
 
 Result<uint64_t> data_of(const Member& member, std::span<const std::byte> head, const Directory& directory) {
   if (head.size() < kLocalHead || load<uint32_t>(head) != kLocalMark)
-    return corrupt("expected the header of a zip member at byte " + std::to_string(member.local) +
-                   ", got something else");
+    return corrupt({.expected = "the header of a zip member at byte " + std::to_string(member.local),
+                    .got = "something else"});
   const uint64_t out = member.local + kLocalHead + load<uint16_t>(head, 26) + load<uint16_t>(head, 28);
   if (out > directory.offset || member.packed > directory.offset - out)
-    return corrupt("expected a zip member before byte " + std::to_string(directory.offset) + ", got " +
-                   std::to_string(member.packed) + " bytes at byte " + std::to_string(out));
+    return corrupt({.expected = "a zip member before byte " + std::to_string(directory.offset),
+                    .got = std::to_string(member.packed) + " bytes at byte " + std::to_string(out)});
   return out;
 }
 
@@ -148,9 +151,9 @@ Status check_member(const Member& member) {
   } else if (member.method == kZstd) {
     return check_unpacked_size(member.packed, member.size);
   } else if (member.method != kDeflated) {
-    return {Code::unavailable, "expected a zip member that is stored, deflated or in zstd, got " +
-                                   method_name(member.method) +
-                                   "; use `zip -0` to store without compression"};
+    return {Code::unavailable, Mismatch{.expected = "a zip member that is stored, deflated or in zstd",
+                                        .got = std::string(method_name(member.method)),
+                                        .fix = "use `zip -0` to store without compression"}};
   } else if (member.size / kMostRatio <= member.packed) {
     return {};
   }
@@ -164,8 +167,8 @@ Status unpack(const Member& member, std::span<const std::byte> packed, std::span
   } else {
     HEADRACE_ASSIGN(const size_t made, inflate_whole(DeflateFrame::raw, packed, out));
     if (made != out.size())
-      return corrupt("expected " + std::to_string(out.size()) + " bytes in a zip member, got " +
-                     std::to_string(made));
+      return corrupt(
+          {.expected = std::to_string(out.size()) + " bytes in a zip member", .got = std::to_string(made)});
   }
   if (crc32_of(out) == member.crc) return {};
   return corrupt("a zip member does not match its checksum");

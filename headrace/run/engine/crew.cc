@@ -6,8 +6,8 @@
 #include <system_error>
 #include <thread>
 
+#include "headrace/core/said_by.h"
 #include "headrace/core/stop_flag.h"
-#include "headrace/core/text/said_by.h"
 #include "headrace/run/engine/ranges.h"
 #include "headrace/run/engine/trace.h"
 #include "headrace/run/measure/deadline.h"

@@ -16,14 +16,16 @@ std::string named(size_t row, const NameOfRow& who) {
 
 Status unequal(const std::string& name, size_t row, const Shape& first, const Shape& shape,
                const NameOfRow& who) {
-  return invalid("batch: field '" + name + "': expected rows of one shape, but " + named(0, who) + " is " +
+  return invalid("field '" + name + "': expected rows of one shape, but " + named(0, who) + " is " +
                  first.text() + " and " + named(row, who) + " is " + shape.text() +
-                 "; resize or crop, use padded_batch, or batch with ragged=True");
+                 "; resize or crop, use padded_batch, or batch with ragged=True")
+      .in_op("batch");
 }
 
 Status has_rows(const std::string& name, size_t row, const NameOfRow& who) {
-  return invalid("batch: field '" + name + "': expected rows of one shape, but " + named(row, who) +
-                 " is itself ragged; use padded_batch before, or batch with ragged=True");
+  return invalid("field '" + name + "': expected rows of one shape, but " + named(row, who) +
+                 " is itself ragged; use padded_batch before, or batch with ragged=True")
+      .in_op("batch");
 }
 
 Result<Tensor> stacked(std::span<const Tensor> rows, const TensorSpec& row, const std::string& name,

@@ -111,9 +111,9 @@ Status Evaluator::deliver(size_t leaf, const std::string& name, const Operand& v
                           std::span<const MutView> slots, std::span<Tensor> out) {
   if (leaf < slots.size() && slots[leaf].data) {
     if (!(value.view.shape == slots[leaf].shape) || value.view.dtype != slots[leaf].dtype)
-      return invalid("field '" + name + "': expected " +
-                     TensorSpec{slots[leaf].dtype, slots[leaf].shape}.text() + ", got " +
-                     value.view.spec().text());
+      return invalid({.expected = TensorSpec{slots[leaf].dtype, slots[leaf].shape}.text(),
+                      .got = value.view.spec().text()})
+          .in_field(name);
     std::memcpy(slots[leaf].data, value.view.data, value.view.size_bytes());
   } else if (value.owner) {
     out[leaf] = *value.owner;
@@ -195,9 +195,11 @@ Status Evaluator::run_call(const Call& call, const Program& program, std::vector
     const Operand& value = values[static_cast<size_t>(v)];
     if (value.owner && value.owner->is_ragged()) {
       if (call.op->phase() != Phase::python)
-        return invalid(std::string(call.op->name()) + ": expected an array, got a batch of " +
-                       std::to_string(value.owner->rows->size()) +
-                       " rows that is not one array (ragged, bytes or str); map before batch");
+        return invalid({.expected = "an array",
+                        .got = "a batch of " + std::to_string(value.owner->rows->size()) +
+                               " rows that is not one array (ragged, bytes or str)",
+                        .fix = "map before batch"})
+            .in_op(call.op->name());
       any_ragged = true;
     }
     in_.push_back(value.view);

@@ -107,7 +107,7 @@ class Evaluator {
   }
   size_t failed() const { return failed_; }
   // The user's line of the operator that failed: " (map at train.py:31)", or empty.
-  std::string failed_at() const { return failed_at_ && !failed_at_->empty() ? " (" + *failed_at_ + ")" : ""; }
+  std::string failed_at() const { return failed_at_ ? *failed_at_ : ""; }
 
   // A new tensor of pool memory, or an error that names the size and the budget.
   Result<Tensor> allocate(const TensorSpec& spec, Use use);

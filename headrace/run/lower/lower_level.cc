@@ -182,7 +182,7 @@ class LevelLowering {
   }
 
   static std::string made_at(const Node& node) {
-    return node.made_at.empty() ? "" : " (" + std::string(kind_name(node.kind)) + " at " + node.made_at + ")";
+    return node.made_at.empty() ? "" : std::string(kind_name(node.kind)) + " at " + node.made_at;
   }
 
   Made add(LeafPlan leaf) {

@@ -221,7 +221,7 @@ class Lowering {
                    std::make_unique<ScanBody>(scan.program, scan.initial.size()));
   }
   Made lower(const Node& node, const Generate& generate) {
-    const std::string at = node.made_at.empty() ? "" : " (from_generator at " + node.made_at + ")";
+    const std::string at = node.made_at.empty() ? "" : "from_generator at " + node.made_at;
     return in_turn(generate_feeder(), std::make_unique<GenerateBody>(generate, at));
   }
   // A verb above holds samples of the stream: limits how many of them share memory, since holding one keeps
@@ -450,14 +450,16 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
   out.batched = top->as<Batch>() || top->as<GroupBy>();
   if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
     return invalid(
-        "shard: the length is unknown before the run, because of a filter, unbatch, on_error(\"skip\") or "
-        "another "
-        "verb that drops or gathers depending on the data, so ranks could take different numbers of "
-        "steps; use shard(..., steps=)");
+               "the length is unknown before the run, because of a filter, unbatch, on_error(\"skip\") or "
+               "another "
+               "verb that drops or gathers depending on the data, so ranks could take different numbers of "
+               "steps; use shard(..., steps=)")
+        .in_op("shard");
   if (out.shard && out.shard->steps && placed->size)
     return invalid(
-        "shard: steps= is only for lengths that are unknown before the run, and this length is known; remove "
-        "steps=, and use take() to end the epoch earlier");
+               "steps= is only for lengths that are unknown before the run, and this length is known; remove "
+               "steps=, and use take() to end the epoch earlier")
+        .in_op("shard");
   if (out.shard && out.shard->world > 1 && out.shard->even == Even::pad) HEADRACE_TRY(check_marks(*placed));
   HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
   if (out.level) out.level->keep_failures = keep_failures;

@@ -10,6 +10,11 @@ std::string name_of(const LeafPlan& leaf, const Position& at) {
   return name_of(*leaf.source, at.index);
 }
 
+Status of_sample(Status status, const LeafPlan& leaf, const Position& at) {
+  if (leaf.source) status = std::move(status).with({.sample = at.index});
+  return std::move(status).after(": " + name_of(leaf, at));
+}
+
 std::string name_of(const Source& source, uint64_t index) {
   const std::string place = source.where(index);
   return "sample " + std::to_string(index) + (place.empty() ? "" : " of " + place);

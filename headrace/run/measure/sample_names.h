@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "headrace/core/status.h"
+
 namespace headrace {
 
 class Source;
@@ -22,6 +24,8 @@ struct SampleRef {
 // A sample as messages name it: "sample 17 of photos/cat/3.jpg"; of a batch or zip, "batch 3".
 std::string name_of(const Source& source, uint64_t index);
 std::string name_of(const LeafPlan& leaf, const Position& at);
+// The error of that sample: ": sample 17 of photos/cat/3.jpg" behind its text.
+Status of_sample(Status status, const LeafPlan& leaf, const Position& at);
 
 // The names of the samples of a pipeline. Immutable once filled; keeps the sources alive.
 class SampleNames {

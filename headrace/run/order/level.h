@@ -29,7 +29,7 @@ struct LeafPlan {
   uint64_t stride = 1;                         //   every stride-th row; or
   std::vector<std::unique_ptr<Level>> zipped;  // an element of each of these, joined;
   uint32_t ids = 0;                            //   with the id of this one
-  std::string made_at;  // the user's line of the read or batch: " (read at train.py:12)", or empty
+  std::string made_at;  // the user's line of the read or batch: "read at train.py:12", or empty
   Schema incoming;      // of the input of the first program
   std::vector<Program> programs;
   struct Replace {

@@ -242,8 +242,9 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
                    ", but the file has " + std::to_string(size));
   const uint64_t length = extent.length == kToEnd ? size - offset : extent.length;
   if (extent.length == kToEnd && length > kReadLimit)  // also what a few bytes of an archive unpack to
-    return Status(Code::exhausted, "expected files of at most " + std::to_string(kReadLimit) +
-                                       " bytes in one piece, got " + std::to_string(length));
+    return Status(Code::exhausted,
+                  {.expected = "files of at most " + std::to_string(kReadLimit) + " bytes in one piece",
+                   .got = std::to_string(length)});
   MutableBufferPtr buffer = pool_->take(length, Use::encoded);
   if (!buffer) return over_budget(length, *pool_, "sample");
   HEADRACE_TRY(read_into(*opened, offset, {buffer->mutable_data(), length}, counters));

@@ -151,7 +151,7 @@ Status write_trace(const Trace& trace, const SampleNames& names, const std::stri
   for (const auto* tracks : {&all.workers, &all.io})
     for (const std::vector<Slice>& track : *tracks) slices += track.size();
   auto file = NewFile::make(path);  // atomic: whole or not at all, whenever the process ends
-  if (!file.ok()) return Status(file.status()).before("trace: ");
+  if (!file.ok()) return Status(file.status()).in_op("trace");
   Writer out(**file, names, slices <= kMostNames);
   const auto add = [&](const std::vector<std::vector<Slice>>& tracks, const char* name, int first) {
     for (size_t i = 0; i < tracks.size(); ++i) {
@@ -175,8 +175,8 @@ Status write_trace(const Trace& trace, const SampleNames& names, const std::stri
                   static_cast<double>(setting.settings.of(knob)));
   }
   for (const Trace::Event& decision : all.decisions) out.instant(decision.at_ns, decision.text);
-  HEADRACE_TRY(out.finish(all.dropped).before("trace: "));
-  return (*file)->commit(NewFile::Lasts::as_the_system_likes).before("trace: ");
+  HEADRACE_TRY(out.finish(all.dropped).in_op("trace"));
+  return (*file)->commit(NewFile::Lasts::as_the_system_likes).in_op("trace");
 }
 
 }  // namespace headrace

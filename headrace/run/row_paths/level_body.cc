@@ -194,7 +194,7 @@ Status LevelBody::check_fits(const Ticket& ticket, const Pool& pool) const {
                                      std::to_string(bytes) + " bytes, but the memory budget is " +
                                      std::to_string(pool.budget()) +
                                      "; use a smaller batch or a larger memory_budget")
-      .after(leaf.made_at);
+      .at_place(leaf.made_at);
 }
 
 bool LevelBody::admit_batch(Ticket& ticket, Pool& pool) const {
@@ -364,7 +364,7 @@ Status LevelBody::run_row(const Row& row, Evaluator& evaluator, std::span<const 
   who = identity_of(leaf, row.at);
   Status status = run_leaf(leaf, row, evaluator, slots, out, who);
   if (status.ok()) return status;
-  status = std::move(status).after(": " + name_of(leaf, row.at) + line(leaf, evaluator));
+  status = of_sample(std::move(status), leaf, row.at).at_place(line(leaf, evaluator));
   if (leaf.replaces.empty() || !is_data_error(status) || status.code() == Code::exhausted) return status;
   bool wrapped = false;
   const Attempt here{row.level->order.get(),

@@ -158,8 +158,8 @@ bool must_be_copied(const Tensor& field) {
 Status said_by_format(Status status, const Source& source) {
   if (status.code() != Code::corrupt) return status;
   const auto format = source.describe().get_text("format");
-  if (!format.ok() || status.text().starts_with(*format + ":")) return status;
-  return std::move(status).before(*format + ": ");
+  if (!format.ok() || status.facts().format == *format) return status;
+  return std::move(status).in_format(*format);
 }
 
 Status LevelBody::fetch(Ticket& ticket, Part& part, Counters& counters) const {
@@ -424,7 +424,7 @@ RowStatus LevelBody::fetch_blocks(const LeafPlan& leaf, Part& part, size_t first
     if (block.ok())
       part.blocks[i] = *std::move(block);
     else if (block.status().code() == Code::exhausted)
-      return {block.status().after(": " + name_of(leaf, part.at[i]) + leaf.made_at), i};
+      return {of_sample(block.status(), leaf, part.at[i]).at_place(leaf.made_at), i};
     else
       part.failures[i] = block.status();
   }

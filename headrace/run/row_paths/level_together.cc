@@ -63,7 +63,7 @@ std::optional<RowStatus> LevelBody::run_together(Ticket& ticket, const Part& par
   ticket.ends = std::move(ends);
   if (failure.status.ok()) return RowStatus{};
   const Position& at = part.at[failure.sample];
-  return RowStatus{std::move(failure.status).after(": " + name_of(level_->leaves[at.leaf], at) + failure.at),
+  return RowStatus{of_sample(std::move(failure.status), level_->leaves[at.leaf], at).at_place(failure.at),
                    failure.sample};
 }
 

@@ -63,7 +63,8 @@ Status read_number(const Value& state, const char* key, std::optional<uint64_t>&
   if (!state.find(key)) return {};
   HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
   if (number < 0)
-    return invalid("state: '" + std::string(key) + "' must be at least 0, got " + std::to_string(number));
+    return invalid("'" + std::string(key) + "' must be at least 0, got " + std::to_string(number))
+        .in_op("state");
   out = static_cast<uint64_t>(number);
   return {};
 }
@@ -72,8 +73,8 @@ Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& o
   if (!state.find(key)) return {};
   HEADRACE_ASSIGN(const int64_t number, state.get_integer(key));
   if (number < 0 || number > std::numeric_limits<uint32_t>::max())
-    return invalid("state: '" + std::string(key) + "' must be a 32-bit number, got " +
-                   std::to_string(number));
+    return invalid("'" + std::string(key) + "' must be a 32-bit number, got " + std::to_string(number))
+        .in_op("state");
   out = static_cast<uint32_t>(number);
   return {};
 }
@@ -81,9 +82,9 @@ Status read_rank(const Value& state, const char* key, std::optional<uint32_t>& o
 Status read_cursor(const Value& state, Cursor& out) {
   const Value* cursor = state.find("cursor");
   if (!cursor) return {};
-  if (!cursor->list()) return invalid("state: 'cursor' must be a list of numbers");
+  if (!cursor->list()) return invalid("'cursor' must be a list of numbers").in_op("state");
   for (const Value& v : *cursor->list()) {
-    if (!v.integer()) return invalid("state: 'cursor' must contain numbers, got " + v.dump());
+    if (!v.integer()) return invalid("'cursor' must contain numbers, got " + v.dump()).in_op("state");
     out.push_back(static_cast<uint64_t>(*v.integer()));
   }
   return {};
@@ -93,29 +94,33 @@ Status read_cursor(const Value& state, Cursor& out) {
 
 Result<IterationState> read_state(const Value& state) {
   if (state.find("plan"))
-    return invalid(
-        "state: expected the output of state_dict(), got a plan; open it with hr.load_plan() or `headrace "
-        "run`");
+    return invalid({.expected = "the output of state_dict()",
+                    .got = "a plan",
+                    .fix = "open it with hr.load_plan() or `headrace run`"})
+        .in_op("state");
   if (!state.find("version") || !state.find("fingerprint"))
-    return invalid(
-        "state: expected the output of state_dict(), got a value without 'version' and 'fingerprint'");
+    return invalid({.expected = "the output of state_dict()",
+                    .got = "a value without 'version' and 'fingerprint'"})
+        .in_op("state");
   HEADRACE_ASSIGN(const int64_t version, state.get_integer("version"));
-  if (version < 1) return invalid("state: 'version' must be a number from 1, got " + std::to_string(version));
+  if (version < 1)
+    return invalid("'version' must be a number from 1, got " + std::to_string(version)).in_op("state");
   if (version > kVersion)
-    return invalid("state: its version, " + std::to_string(version) +
-                   ", is newer than this version of Headrace reads (" + std::to_string(kVersion) + ")");
+    return invalid("its version, " + std::to_string(version) +
+                   ", is newer than this version of Headrace reads (" + std::to_string(kVersion) + ")")
+        .in_op("state");
   IterationState out;
   std::optional<uint64_t> epoch, consumed, delivered, round;
   HEADRACE_TRY(read_number(state, "epoch", epoch));
   HEADRACE_TRY(read_number(state, "consumed", consumed));
   HEADRACE_TRY(read_number(state, "delivered", delivered));
   HEADRACE_TRY(read_number(state, "round", round));
-  if (!epoch) return invalid("state: expected 'epoch', got " + state.dump());
+  if (!epoch) return invalid({.expected = "'epoch'", .got = state.dump()}).in_op("state");
   out.epoch = *epoch;
   out.finished = state.is_true("finished");
   if (out.finished) return out;
   if (!consumed && !delivered)
-    return invalid("state: expected 'consumed' or 'delivered', got " + state.dump());
+    return invalid({.expected = "'consumed' or 'delivered'", .got = state.dump()}).in_op("state");
   out.elastic = !delivered;
   out.consumed = consumed.value_or(0), out.delivered = delivered.value_or(0), out.round = round.value_or(0);
   HEADRACE_TRY(read_rank(state, "rank", out.rank));
@@ -136,14 +141,16 @@ Result<IterationState> state_from_value(const Value& state, const std::string& f
   HEADRACE_ASSIGN(const std::string theirs, state.get_text("fingerprint"));
   if (half(theirs, false) != half(fingerprint, false))
     return invalid(
-        "state: was taken from another plan (verbs, operators, their parameters or seeds differ): "
-        "its fingerprint is " +
-        theirs + ", this plan's is " + fingerprint);
+               "was taken from another plan (verbs, operators, their parameters or seeds differ): "
+               "its fingerprint is " +
+               theirs + ", this plan's is " + fingerprint)
+        .in_op("state");
   if (theirs != fingerprint)
     return invalid(
-        "state: the data changed since it was taken (file names, labels, counts or contents differ): "
-        "its fingerprint is " +
-        theirs + ", this data's is " + fingerprint);
+               "the data changed since it was taken (file names, labels, counts or contents differ): "
+               "its fingerprint is " +
+               theirs + ", this data's is " + fingerprint)
+        .in_op("state");
   if (where.streams) {
     HEADRACE_ASSIGN(where.cursor, cursor_from(*where.streams, root));
     where.streams.reset();

@@ -16,16 +16,18 @@ Status check_alike(std::span<const Value> states, std::span<const IterationState
     const IterationState& where = ranks[i];
     HEADRACE_ASSIGN(const std::string theirs, states[i].get_text("fingerprint"));
     if (theirs != fingerprint)
-      return invalid("merge_states: expected states of one pipeline, got the fingerprints " + fingerprint +
-                     " and " + theirs);
+      return invalid({.expected = "states of one pipeline",
+                      .got = "the fingerprints " + fingerprint + " and " + theirs})
+          .in_op("merge_states");
     if (!where.bound_by.empty())
       return invalid("merge_states: " + why_not_merged(where.bound_by) +
                      "; a state of this pipeline only resumes with the same world size");
     const IterationState& first = ranks[0];
     if (where.epoch != first.epoch || where.finished != first.finished || where.elastic != first.elastic ||
         where.consumed != first.consumed || where.delivered != first.delivered)
-      return invalid("merge_states: expected states taken after the same number of elements, got " +
-                     states[0].dump() + " and " + states[i].dump());
+      return invalid({.expected = "states taken after the same number of elements",
+                      .got = states[0].dump() + " and " + states[i].dump()})
+          .in_op("merge_states");
   }
   return {};
 }
@@ -76,7 +78,8 @@ std::string why_not_merged(const std::string& bound_by) {
 }
 
 Result<Value> merge_states(std::span<const Value> states) {
-  if (states.empty()) return invalid("merge_states: expected the states of all ranks, got none");
+  if (states.empty())
+    return invalid({.expected = "the states of all ranks", .got = "none"}).in_op("merge_states");
   std::vector<IterationState> ranks;
   for (const Value& state : states) {
     HEADRACE_ASSIGN(IterationState where, read_state(state));
@@ -98,7 +101,8 @@ Result<Value> merge_states(std::span<const Value> states) {
   std::vector<AssignmentPlace> places;
   for (const IterationState& where : ranks) {
     if (!where.dealt || !(where.dealt->deal == ranks[0].dealt->deal))
-      return invalid("merge_states: expected states that continue one merged state, got states of several");
+      return invalid({.expected = "states that continue one merged state", .got = "states of several"})
+          .in_op("merge_states");
     places.push_back(*where.dealt);
   }
   merged.dealt = AssignmentPlace{merge_assignments(places), 0, {}};

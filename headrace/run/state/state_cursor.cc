@@ -17,11 +17,12 @@ Status check_rank(const IterationState& where, const Pipeline& pipeline) {
   const auto name = [](std::optional<uint32_t> rank, uint32_t world) {
     return (rank ? "rank " + std::to_string(*rank) + " of " : "a world of ") + std::to_string(world);
   };
-  return invalid("state: belongs to " + name(where.rank, where.world.value_or(mine.world)) +
-                 ", but this is " + name(mine.rank, mine.world) + "; " +
+  return invalid("belongs to " + name(where.rank, where.world.value_or(mine.world)) + ", but this is " +
+                 name(mine.rank, mine.world) + "; " +
                  (where.bound_by.empty()
                       ? "merge_states() merges the states of all ranks into one for any world"
-                      : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)));
+                      : "states of this pipeline cannot be merged: " + why_not_merged(where.bound_by)))
+      .in_op("state");
 }
 
 }  // namespace
@@ -62,8 +63,9 @@ Status check_fits(const IterationState& where, const Pipeline& pipeline) {
   if (where.elastic && is_elastic && e.total != kInfinite && e.times != 0) {
     const uint64_t most = saturating_mul(saturating_mul(e.total, e.times), e.unit);
     if (where.consumed > most)
-      return invalid("state: 'consumed' is " + std::to_string(where.consumed) + ", but an epoch has " +
-                     std::to_string(most));
+      return invalid("'consumed' is " + std::to_string(where.consumed) + ", but an epoch has " +
+                     std::to_string(most))
+          .in_op("state");
   }
   const bool begins = where.elastic && where.consumed == 0;  // the beginning of an epoch is the same for all
   if (where.elastic != is_elastic && !where.finished && !begins)
@@ -73,7 +75,8 @@ Status check_fits(const IterationState& where, const Pipeline& pipeline) {
   HEADRACE_TRY(check_rank(where, pipeline));
   const bool again = where.round > 0 && where.cursor.empty() && pipeline.shard && pipeline.shard->steps;
   const bool fits = pipeline.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
-  if (!where.finished && !where.elastic && !fits) return invalid("state: the cursor does not fit this plan");
+  if (!where.finished && !where.elastic && !fits)
+    return invalid("the cursor does not fit this plan").in_op("state");
   return {};
 }
 

@@ -163,8 +163,10 @@ RowStatus GenerateBody::run(Ticket& ticket, Part&, Evaluator& evaluator) const {
       turn.index += std::exchange(turn.again, 0), turn.place = **std::move(place);
   }
   if (!turn.failure.ok())
-    turn.failure =
-        std::move(turn.failure).after(": sample " + std::to_string(turn.index + turn.again) + made_at_);
+    turn.failure = std::move(turn.failure)
+                       .with({.sample = turn.index + turn.again})
+                       .after(": sample " + std::to_string(turn.index + turn.again))
+                       .at_place(made_at_);
   turn.busy.store(false, std::memory_order_release);
   return {};
 }

@@ -233,9 +233,12 @@ class GroupByStream final : public OneChild {
       Group& group = groups_[key];
       if (group.held.size() != count) {
         groups_.clear();
-        failure = invalid("state: " + std::string(rule_.name()) + ": expected " + std::to_string(count) +
-                          " elements of group " + std::to_string(key) +
-                          " among those before its position, got fewer; was it changed by hand?");
+        failure = invalid({.expected = std::to_string(count) + " elements of group " + std::to_string(key) +
+                                       " among those before its position",
+                           .got = "fewer",
+                           .fix = "was it changed by hand?"})
+                      .before(std::string(rule_.name()) + ": ")
+                      .in_op("state");
         return Pull::error;
       }
       for (const Held& held : group.held) group.longest = std::max(group.longest, held.length);

@@ -31,7 +31,9 @@ Pull pull_sequence(Stream& child, const Pack& pack, Pulled& out, Status& failure
   for (const int field : pack.packed) {
     Tensor& sequence = out.sample.fields[static_cast<size_t>(field)];
     if (sequence.is_ragged()) {
-      failure = invalid("pack: expected sequences of numbers, got ragged rows; unbatch them first");
+      failure =
+          invalid({.expected = "sequences of numbers", .got = "ragged rows", .fix = "unbatch them first"})
+              .in_op("pack");
       return Pull::error;
     }
     fields.push_back(std::move(sequence));
@@ -127,9 +129,11 @@ class BinsStream final : public OneChild {
   Status check_length(const Sample& sample) const {
     for (size_t f = 0; f < sample.fields.size(); ++f)
       if (length(sample, f) > pack_.lengths[f])
-        return invalid("pack: expected sequences of at most " + std::to_string(pack_.lengths[f]) + ", got " +
-                       std::to_string(length(sample, f)) + " in sample " + std::to_string(sample.id.index) +
-                       "; crop them, or use strategy \"concat_and_split\"");
+        return invalid({.expected = "sequences of at most " + std::to_string(pack_.lengths[f]),
+                        .got = std::to_string(length(sample, f)) + " in sample " +
+                               std::to_string(sample.id.index),
+                        .fix = "crop them, or use strategy \"concat_and_split\""})
+            .in_op("pack");
     return {};
   }
 
@@ -234,9 +238,10 @@ class SplitStream final : public OneChild {
   Status check_lengths(const Sample& sample) const {
     for (size_t f = 1; f < sample.fields.size(); ++f)
       if (length(sample, f) != length(sample, 0))
-        return invalid("pack: \"concat_and_split\" expects fields of equal length, got " +
+        return invalid("\"concat_and_split\" expects fields of equal length, got " +
                        std::to_string(length(sample, 0)) + " and " + std::to_string(length(sample, f)) +
-                       " in sample " + std::to_string(sample.id.index));
+                       " in sample " + std::to_string(sample.id.index))
+            .in_op("pack");
     return {};
   }
   // Takes as much of next_ as the row has room for.

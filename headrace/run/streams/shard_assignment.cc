@@ -121,10 +121,11 @@ class DealStream final : public Stream {
 
 Result<Counts> numbers_of(const Value& value) {
   Counts out;
-  if (!value.list()) return invalid("state: 'dealt' must contain lists of numbers, got " + value.dump());
+  if (!value.list())
+    return invalid("'dealt' must contain lists of numbers, got " + value.dump()).in_op("state");
   for (const Value& v : *value.list()) {
     if (!v.integer() || *v.integer() < 0)
-      return invalid("state: 'dealt' must contain numbers of at least 0, got " + v.dump());
+      return invalid("'dealt' must contain numbers of at least 0, got " + v.dump()).in_op("state");
     out.push_back(static_cast<uint64_t>(*v.integer()));
   }
   return out;
@@ -135,7 +136,7 @@ Result<std::vector<Counts>> lists_of(const Value& state, std::string_view key) {
   const Value* value = state.find(key);
   if (!value) return out;
   if (!value->list())
-    return invalid("state: '" + std::string(key) + "' must be a list, got " + value->dump());
+    return invalid("'" + std::string(key) + "' must be a list, got " + value->dump()).in_op("state");
   for (const Value& v : *value->list()) {
     HEADRACE_ASSIGN(Counts counts, numbers_of(v));
     out.push_back(std::move(counts));
@@ -207,17 +208,17 @@ Result<AssignmentPlace> assignment_from_value(const Value& value) {
   AssignmentPlace out;
   HEADRACE_ASSIGN(out.deal.taken, lists_of(value, "before"));
   for (const Counts& counts : out.deal.taken)
-    if (counts.empty()) return invalid("state: 'before' must have the counts of at least one rank");
+    if (counts.empty()) return invalid("'before' must have the counts of at least one rank").in_op("state");
   HEADRACE_ASSIGN(const std::vector<Counts> pairs, lists_of(value, "partial"));
   for (const Counts& pair : pairs) {
-    if (pair.size() != 2) return invalid("state: 'partial' must contain pairs");
+    if (pair.size() != 2) return invalid("'partial' must contain pairs").in_op("state");
     out.deal.partial.emplace_back(pair[0], pair[1]);
   }
   std::sort(out.deal.partial.begin(), out.deal.partial.end());
   const auto read = [&](const char* key, uint64_t& member) -> Status {
     if (!value.find(key)) return {};
     HEADRACE_ASSIGN(const int64_t number, value.get_integer(key));
-    if (number < 0) return invalid("state: '" + std::string(key) + "' must be at least 0");
+    if (number < 0) return invalid("'" + std::string(key) + "' must be at least 0").in_op("state");
     member = static_cast<uint64_t>(number);
     return {};
   };

@@ -10,8 +10,9 @@
 namespace headrace {
 void StateForm::fail(std::string_view name, std::string_view expected, const Value* got) {
   if (status_.ok())
-    status_ = invalid("state: " + path_ + std::string(name) + " must be " + std::string(expected) + ", got " +
-                      (got ? got->dump() : "nothing"));
+    status_ = invalid(path_ + std::string(name) + " must be " + std::string(expected) + ", got " +
+                      (got ? got->dump() : "nothing"))
+                  .in_op("state");
 }
 
 const Value* StateForm::member(std::string_view name, std::string_view expected) {
@@ -35,9 +36,10 @@ void StateForm::stream(std::string_view verb, int64_t version) {
   if (!number || !number->integer() || *number->integer() < 1)
     return fail("version", "a number from 1", number);
   if (*number->integer() > version)
-    status_ = invalid("state: " + path_ + std::string(verb) + ": version " + number->dump() +
+    status_ = invalid(path_ + std::string(verb) + ": version " + number->dump() +
                       " of its state is newer than this version of Headrace reads (" +
-                      std::to_string(version) + ")");
+                      std::to_string(version) + ")")
+                  .in_op("state");
 }
 
 bool StateForm::is(std::string_view verb, bool is_there) const {
@@ -125,7 +127,7 @@ void StateForm::finish() {
   if (names() || !status_.ok() || !read_->object()) return;
   for (const auto& [name, value] : *read_->object())
     if (std::ranges::find(known_, name) == known_.end())
-      status_ = invalid("state: " + path_ + name + " is no member of this state");
+      status_ = invalid(path_ + name + " is no member of this state").in_op("state");
 }
 
 StateForm StateForm::enter(std::string_view name, size_t item) const {

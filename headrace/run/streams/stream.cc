@@ -313,7 +313,7 @@ class StepsStream final : public OneChild {
       const Pull pulled = child_->pull_one(out, failure);
       if (pulled == Pull::end) {
         if (round_ > 0 && !any_) {
-          failure = invalid("shard: this rank has no elements to take steps= from");
+          failure = invalid("this rank has no elements to take steps= from").in_op("shard");
           return Pull::error;
         }
         any_ = false;

@@ -83,7 +83,8 @@ std::optional<Status> Body::unbatch_together(const Sample& batch, Ticket& ticket
   ticket.rows_made = std::make_shared<const Rows>(std::move(rows));
   if (failure.status.ok()) return Status();
   return std::move(failure.status)
-      .after(": " + where() + ", row " + std::to_string(failure.sample) + failure.at);
+      .after(": " + where() + ", row " + std::to_string(failure.sample))
+      .at_place(failure.at);
 }
 
 Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const SampleDescription& where,
@@ -102,7 +103,7 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const Samp
       if (status.ok()) return {};
     } else if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
       status = judge(filter->predicate, sample, evaluator, keep);
-      if (!status.ok()) status = std::move(status).after(": " + where() + evaluator.failed_at());
+      status = std::move(status).after(": " + where()).at_place(evaluator.failed_at());
     } else if (const auto* key = std::get_if<KeyLink>(&chain[link])) {
       Sample values = sample;
       status = follow_maps({&key->program, 1}, values, evaluator, where);
@@ -133,7 +134,7 @@ Status Body::follow_maps(std::span<const Program> programs, Sample& sample, Eval
   const std::vector<Operand> fields = operands_of(sample.fields);
   std::vector<Tensor> made(programs.back().outputs.size());
   Status status = evaluator.run(programs, fields, {sample.id, sample.shown_id}, {}, made);
-  if (!status.ok()) return std::move(status).after(": " + where() + evaluator.failed_at());
+  if (!status.ok()) return std::move(status).after(": " + where()).at_place(evaluator.failed_at());
   sample.fields = std::move(made);
   return {};
 }
@@ -149,8 +150,9 @@ Status Body::follow_rows(const UnbatchLink& link, const Sample& sample, size_t n
     if (!has_rows(f)) continue;
     const int64_t n = sample.fields[f].shape[0];
     if (rows >= 0 && n != rows)
-      return invalid("unbatch: field '" + link.schema.names[f] + "' has " + std::to_string(n) +
-                     " rows, but another field has " + std::to_string(rows) + ": " + where());
+      return invalid("field '" + link.schema.names[f] + "' has " + std::to_string(n) +
+                     " rows, but another field has " + std::to_string(rows) + ": " + where())
+          .in_op("unbatch");
     rows = n;
   }
   for (int64_t row = 0; row < rows; ++row) {

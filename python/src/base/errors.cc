@@ -6,22 +6,22 @@
 #include <new>
 #include <system_error>
 
-#include "headrace/core/text/said_by.h"
+#include "headrace/core/said_by.h"
 #include "headrace/core/text/text.h"
+#include "headrace/core/value.h"
 #include "python/src/base/text.h"
 
 namespace headrace::python {
 namespace {
 
 constexpr size_t kStored = 128;  // only the last ones: their frames may hold large objects
-constexpr char kMark = '\x1f';   // surrounds the number of a stored exception in a Status' text
 
 // Guarded by `mutex`, which does nothing in builds with a GIL. Never destroyed: the interpreter is gone by
 // then.
 struct Store {
   nb::ft_mutex mutex;
   struct Entry {
-    std::string text;  // as in the Status
+    std::string function, said;  // as in the facts of the Status
     nb::object exception;
   };
   std::map<uint64_t, Entry> exceptions;
@@ -32,16 +32,16 @@ Store& store() {
   return *made;
 }
 
-// The stored exception of a Status. After many failures it may be gone: then the last one with the same text.
-nb::object stored_exception(std::string_view text) {
+// The stored exception of a Status. After many failures it may be gone: then the last one of the same
+// function that said the same.
+nb::object stored_exception(const ErrorFacts& facts) {
+  if (facts.exception == 0) return {};
   nb::ft_lock_guard lock(store().mutex);
   const auto& exceptions = store().exceptions;
-  const size_t mark = text.find(kMark);
-  if (mark == std::string_view::npos) return {};
-  const auto it = exceptions.find(std::strtoull(text.data() + mark + 1, nullptr, 10));
+  const auto it = exceptions.find(facts.exception);
   if (it != exceptions.end()) return it->second.exception;
   for (auto last = exceptions.rbegin(); last != exceptions.rend(); ++last)
-    if (text.substr(0, mark).ends_with(last->second.text)) return last->second.exception;
+    if (last->second.function == facts.op && last->second.said == facts.got) return last->second.exception;
   return {};
 }
 
@@ -68,11 +68,20 @@ nb::object text_object(std::string_view text) {
 nb::object os_error(const Status& status, const nb::object& message) {
   int number = status.error_number();
   if (number == 0 && status.code() == Code::not_found) number = ENOENT;
-  const std::string path(status.path());
+  const std::string& path = status.facts().file;
   const nb::object name =
       nb::steal(PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
   if (!name.is_valid()) throw nb::python_error();
   return nb::module_::import_("headrace._errors").attr("os_error")(message, number, name);
+}
+
+// As a dict; strings may hold the bytes of names, which a message escapes.
+nb::dict facts_of(const Status& status) {
+  nb::dict out;
+  const Value facts = status.facts().values();
+  for (const auto& [name, value] : *facts.object())
+    out[name.c_str()] = value.text() ? text_object(*value.text()) : nb::object(nb::int_(*value.integer()));
+  return out;
 }
 
 bool is_error(nb::handle exception) {
@@ -90,28 +99,20 @@ void set_error(const Status& status) {
 
 }  // namespace
 
-std::string shown_text(std::string_view text) {
-  std::string out(text);
-  for (size_t begin; (begin = out.find(kMark)) != std::string::npos;) {
-    const size_t end = out.find(kMark, begin + 1);
-    out.erase(begin, end == std::string::npos ? std::string::npos : end + 1 - begin);
-  }
-  return out;
-}
-
 void raise(const Status& status) {
-  nb::object cause = stored_exception(status.text());
+  nb::object cause = stored_exception(status.facts());
   if (cause.is_valid() && !is_error(cause)) {
     PyErr_SetObject(cause.type().ptr(), cause.ptr());
     throw nb::python_error();
   }
   const Code code = status.code();
   // A user's exception may have lines; in a message of ours a line end is that of a name.
-  const std::string text = shown_text(status.text());
   const bool has_lines = code == Code::foreign || code == Code::internal;
-  const nb::object message = text_object(has_lines ? printable_lines(text) : printable(text));
+  const nb::object message =
+      text_object(has_lines ? printable_lines(status.text()) : printable(status.text()));
   const bool is_systems = code == Code::not_found || code == Code::io;
   const nb::object exception = is_systems ? os_error(status, message) : exception_class(code)(message);
+  nb::module_::import_("headrace._errors").attr("set_facts")(exception, facts_of(status));
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();
@@ -133,16 +134,17 @@ Status foreign(nb::python_error& error, std::string_view function) {
   const std::string type = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
   std::string said = nb::cast<std::string>(nb::str(error.value()));
   if (!said.empty()) said = ": " + said;
-  const std::string text = std::string(function) + ": " + type + said;
   nb::ft_lock_guard lock(store().mutex);
   const uint64_t number = ++store().next;
   auto& stored = store().exceptions;
-  stored.emplace(number, Store::Entry{text, nb::borrow(error.value())});
+  stored.emplace(number, Store::Entry{std::string(function), type + said, nb::borrow(error.value())});
   if (stored.size() > kStored) stored.erase(stored.begin());
   // Exceptions that end programs (KeyboardInterrupt, SystemExit) are not a sample's fault: no policy skips
   // them.
   const Code code = is_error(error.value()) ? Code::foreign : Code::internal;
-  return {code, text + kMark + std::to_string(number) + kMark};
+  ErrorFacts facts;
+  facts.got = type + said, facts.exception = number;
+  return Status(code, type + said).with(facts).in_op(function);
 }
 
 }  // namespace headrace::python

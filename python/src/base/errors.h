@@ -1,8 +1,8 @@
 // Error conversion: a Status becomes the exception that Python users expect, and a user's exception becomes a
 // Status.
 //
-// A Status only holds text, so the exception of a user's function is kept in a small store, and its Status
-// carries its number there. REQUIRES: the GIL is held.
+// The exception of a user's function is kept in a small store, and its Status carries its number there.
+// REQUIRES: the GIL is held.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -27,8 +27,5 @@ void register_errors();
 
 // The Status of a user's function that raised: "augment: KeyError: 'x'".
 Status foreign(nb::python_error& error, std::string_view function);
-
-// The text of a Status without the number of a stored exception.
-std::string shown_text(std::string_view text);
 
 }  // namespace headrace::python

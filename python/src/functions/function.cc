@@ -73,8 +73,9 @@ class FunctionOp final : public AnyOp {
     HEADRACE_ASSIGN(std::unique_ptr<Answer> answer, runner_->call(in, info_.label, call));
     const std::vector<View>& views = answer->views;
     if (views.size() != info_.outputs.size())
-      return invalid(info_.label + ": expected " + std::to_string(info_.outputs.size()) + " results, got " +
-                     std::to_string(views.size()));
+      return invalid({.expected = std::to_string(info_.outputs.size()) + " results",
+                      .got = std::to_string(views.size())})
+          .before(info_.label + ": ");
     for (size_t i = 0; i < views.size(); ++i)
       if (!info_.outputs[i].admits(views[i].spec())) return mismatch(i, views[i].spec());
     return answer;

@@ -54,7 +54,7 @@ Result<std::vector<NewColumn>> new_columns(const WriteRequest& request) {
     HEADRACE_ASSIGN(NewColumn column, NewColumn::make(std::move(field), form));
     out.push_back(std::move(column));
   }
-  if (out.empty()) return invalid("arrow: expected at least one field, got none");
+  if (out.empty()) return invalid({.expected = "at least one field", .got = "none"}).in_format("arrow");
   return out;
 }
 
@@ -79,10 +79,11 @@ class ArrowWriter final : public FileWriter {
     for (const NewColumn& column : columns_) HEADRACE_TRY(column.check(fields));
     if (without_room(fields)) HEADRACE_TRY(write_batch());
     if (const NewColumn* column = without_room(fields))
-      return invalid("field '" + column->name() +
-                     "': arrow has 32-bit offsets: expected fewer than 2^31 bytes "
-                     "or items, got " +
-                     std::to_string(column->run_of(fields)) + "; set large_offsets=True for 64-bit offsets");
+      return invalid({.expected = "fewer than 2^31 bytes or items",
+                      .got = std::to_string(column->run_of(fields)),
+                      .fix = "set large_offsets=True for 64-bit offsets"})
+          .with({.format = "arrow", .field = std::string(column->name())})
+          .before("field '" + column->name() + "': arrow has 32-bit offsets: ");
     for (NewColumn& column : columns_) column.add(fields);
     ++rows_;
     return is_full() ? write_batch() : Status();

@@ -17,8 +17,8 @@ bool has_bit(std::span<const std::byte> map, uint64_t i) {
 Status check_entry(const FoundChunks& found, uint64_t entry) {
   const auto plain = static_cast<uint64_t>(found.place.sizes.address);
   if (entry == plain || (entry >= plain + 5 && entry <= plain + 12)) return {};
-  return corrupt("expected entries of " + std::to_string(plain) + " bytes, or 5 to 12 bytes more, got " +
-                 std::to_string(entry));
+  return corrupt({.expected = "entries of " + std::to_string(plain) + " bytes, or 5 to 12 bytes more",
+                  .got = std::to_string(entry)});
 }
 
 Status add_entries(FoundChunks& found, Cursor& cursor, uint64_t begin, uint64_t end, size_t first,
@@ -53,7 +53,7 @@ struct FixedArray {
 
   Status header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("FAHD")) return corrupt("expected FAHD, got other bytes");
+    if (!cursor.signature("FAHD")) return corrupt({.expected = "FAHD", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "a fixed array"));
     cursor.skip(2);
     entry = cursor.u8();
@@ -80,14 +80,14 @@ struct FixedArray {
 
   Status whole(std::span<const std::byte> bytes, uint64_t head) const {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("FADB")) return corrupt("expected FADB, got other bytes");
+    if (!cursor.signature("FADB")) return corrupt({.expected = "FADB", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "a fixed array block"));
     cursor.skip(head - 4);
     return add_entries(*found, cursor, 0, count, 0, entry);
   }
 
   Status paged(std::span<const std::byte> bytes, uint64_t head, uint64_t map, uint64_t address) const {
-    if (!Cursor(bytes).signature("FADB")) return corrupt("expected FADB, got other bytes");
+    if (!Cursor(bytes).signature("FADB")) return corrupt({.expected = "FADB", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "a fixed array block"));
     Pages{address + bytes.size(), page, entry, 0, count, 0}.read(found, bytes.subspan(head, map), 0);
     return {};
@@ -108,7 +108,7 @@ struct ExtensibleArray {
 
   Status header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("EAHD")) return corrupt("expected EAHD, got other bytes");
+    if (!cursor.signature("EAHD")) return corrupt({.expected = "EAHD", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "an extensible array"));
     cursor.skip(2);
     entry = cursor.u8();
@@ -135,7 +135,7 @@ struct ExtensibleArray {
 
   Status index(std::span<const std::byte> bytes) const {
     Cursor cursor(bytes, found->place.sizes);
-    if (!cursor.signature("EAIB")) return corrupt("expected EAIB, got other bytes");
+    if (!cursor.signature("EAIB")) return corrupt({.expected = "EAIB", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "an extensible array index"));
     cursor.skip(2 + static_cast<size_t>(found->place.sizes.address));
     const uint64_t here = std::min(inside, count);
@@ -161,7 +161,7 @@ struct ExtensibleArray {
         block_head() + map + blocks_of(u) * static_cast<uint64_t>(found->place.sizes.address);
     found->read(address, length + kChecksum, [self = *this, at, u, map](std::span<const std::byte> bytes) {
       Cursor cursor(bytes, self.found->place.sizes);
-      if (!cursor.signature("EASB")) return corrupt("expected EASB, got other bytes");
+      if (!cursor.signature("EASB")) return corrupt({.expected = "EASB", .got = "other bytes"});
       HEADRACE_TRY(check_checksum(bytes, "an extensible array block"));
       cursor.skip(self.block_head() - 4);
       const auto pages = cursor.take(map);
@@ -180,7 +180,7 @@ struct ExtensibleArray {
     found->read(address, block_head() + entries * entry + kChecksum,
                 [self = *this, at, end](std::span<const std::byte> bytes) {
                   Cursor cursor(bytes, self.found->place.sizes);
-                  if (!cursor.signature("EADB")) return corrupt("expected EADB, got other bytes");
+                  if (!cursor.signature("EADB")) return corrupt({.expected = "EADB", .got = "other bytes"});
                   HEADRACE_TRY(check_checksum(bytes, "an extensible array block"));
                   cursor.skip(self.block_head() - 4);
                   return add_entries(*self.found, cursor, at, end, self.first, self.entry);

@@ -94,10 +94,10 @@ class OldTree {
     const uint64_t entries = cursor.u16();
     (void)cursor.address(), (void)cursor.address();  // siblings
     HEADRACE_TRY(cursor.check("a B-tree of chunks"));
-    if (!is_tree || type != 1) return corrupt("expected a B-tree of chunks, got other bytes");
+    if (!is_tree || type != 1) return corrupt({.expected = "a B-tree of chunks", .got = "other bytes"});
     if (level != kAnyLevel && stated != level)
-      return corrupt("expected a B-tree node of level " + std::to_string(level) + ", got " +
-                     std::to_string(stated));
+      return corrupt(
+          {.expected = "a B-tree node of level " + std::to_string(level), .got = std::to_string(stated)});
     const uint64_t key = 8 + 8 * (found_->rank() + 1);
     const uint64_t needs =
         cursor.position() + entries * (key + static_cast<uint64_t>(found_->place.sizes.address));
@@ -135,7 +135,7 @@ Status tree2_record(FoundChunks& found, const Tree2& tree, Cursor record) {
   const size_t size_bytes =
       tree.record_bytes - std::min(tree.record_bytes, address_bytes + 4 + 8 * found.rank());
   if (tree.type != kPlain && (tree.type != kFiltered || size_bytes < 1 || size_bytes > 8))
-    return corrupt("expected chunk records, got records of type " + std::to_string(tree.type));
+    return corrupt({.expected = "chunk records", .got = "records of type " + std::to_string(tree.type)});
   const uint64_t address = record.address();
   uint64_t size = found.dataset->chunk_bytes();
   uint32_t mask = 0;

@@ -45,23 +45,24 @@ Status inflate_all(std::span<const std::byte> in, std::span<std::byte> out) {
                                reinterpret_cast<const Bytef*>(in.data()), &used);
   if (code == Z_MEM_ERROR) return {Code::exhausted, "no memory to inflate"};
   if (code == Z_OK && size == out.size()) return {};
-  return corrupt("expected deflated data of " + std::to_string(out.size()) + " bytes, got " +
-                 (code == Z_OK          ? std::to_string(size)
-                  : code == Z_BUF_ERROR ? "more or fewer"
-                                        : "other data"));
+  return corrupt({.expected = "deflated data of " + std::to_string(out.size()) + " bytes",
+                  .got = std::string((code == Z_OK          ? std::to_string(size)
+                                      : code == Z_BUF_ERROR ? "more or fewer"
+                                                            : "other data"))});
 }
 
 // Verifies and removes the last four bytes, the checksum. Old writers on little-endian machines swapped its
 // bytes.
 Result<BufferPtr> without_checksum(const BufferPtr& in) {
-  if (in->size() < 4) return corrupt("expected a checksum of 4 bytes, got " + std::to_string(in->size()));
+  if (in->size() < 4)
+    return corrupt({.expected = "a checksum of 4 bytes", .got = std::to_string(in->size())});
   const auto bytes = in->bytes().first(in->size() - 4);
   uint32_t stated = 0;
   std::memcpy(&stated, in->data() + bytes.size(), 4);
   const uint32_t made = fletcher32(bytes);
   const uint32_t swapped = (made & 0x00ff00ff) << 8 | (made & 0xff00ff00) >> 8;
   if (stated != made && stated != swapped)
-    return corrupt("expected data with checksum " + std::to_string(stated) + ", got " + std::to_string(made));
+    return corrupt({.expected = "data with checksum " + std::to_string(stated), .got = std::to_string(made)});
   return BufferPtr(std::make_shared<BorrowedBuffer>(bytes, in));
 }
 
@@ -75,9 +76,10 @@ Result<BufferPtr> undo(const Filter& filter, const BufferPtr& in, uint64_t plain
     return BufferPtr(out);
   }
   if (plain > kFreeUnpacked && plain / kMostRatio > in->size())
-    return Status(Code::exhausted, "expected " + std::to_string(in->size()) +
-                                       " bytes to decompress to at most " + std::to_string(kFreeUnpacked) +
-                                       " bytes or 1100 times their size, got " + std::to_string(plain));
+    return Status(Code::exhausted,
+                  {.expected = std::to_string(in->size()) + " bytes to decompress to at most " +
+                               std::to_string(kFreeUnpacked) + " bytes or 1100 times their size",
+                   .got = std::to_string(plain)});
   const MutableBufferPtr out = HeapBuffer::make(plain);
   const std::span<std::byte> to{out->mutable_data(), out->size()};
   if (filter.id == kDeflate) HEADRACE_TRY(inflate_all(in->bytes(), to));
@@ -124,7 +126,7 @@ void unshuffle(std::span<const std::byte> in, size_t element, std::span<std::byt
 
 Status unpack_lzf(std::span<const std::byte> in, std::span<std::byte> out) {
   const Status damaged =
-      corrupt("expected LZF data of " + std::to_string(out.size()) + " bytes, got other data");
+      corrupt({.expected = "LZF data of " + std::to_string(out.size()) + " bytes", .got = "other data"});
   size_t from = 0, to = 0;
   const auto next = [&] { return std::to_integer<size_t>(in[from++]); };
   while (from < in.size()) {
@@ -155,8 +157,8 @@ Result<BufferPtr> unfilter(const Dataset& dataset, const Chunk& chunk, BufferPtr
     HEADRACE_ASSIGN(stored, undo(dataset.filters[i], stored, bytes_before(dataset.filters, i, mask, plain)));
   }
   if (stored->size() != plain)
-    return corrupt("expected a chunk of " + std::to_string(plain) + " bytes, got " +
-                   std::to_string(stored->size()));
+    return corrupt({.expected = "a chunk of " + std::to_string(plain) + " bytes",
+                    .got = std::to_string(stored->size())});
   return stored;
 }
 

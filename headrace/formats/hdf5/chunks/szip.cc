@@ -96,7 +96,8 @@ class Decoder {
   Status pairs(bool has_first) {
     for (uint32_t i = has_first; i < block_; ++i) {
       const uint32_t code = in_.zeros();
-      if (code > kMostPair) return corrupt("expected szip pairs of at most 90, got " + std::to_string(code));
+      if (code > kMostPair)
+        return corrupt({.expected = "szip pairs of at most 90", .got = std::to_string(code)});
       const Pair pair = pair_of(code);
       const uint32_t second = code - pair.first;
       if (i % 2 == 0) {
@@ -117,7 +118,7 @@ class Decoder {
     else if (count > kToTheEnd)
       --count;
     if (count > blocks_ - done)
-      return corrupt("expected szip blocks within a line, got too many zero blocks");
+      return corrupt({.expected = "szip blocks within a line", .got = "too many zero blocks"});
     line_.resize(line_.size() + size_t{count} * block_ - has_first);
     return {};
   }
@@ -167,26 +168,27 @@ Status unpack_samples(const SzipOptions& options, uint32_t bits, std::span<const
 Result<SzipOptions> szip_options(std::span<const uint32_t> values) {
   constexpr uint32_t kBigEndian = 16, kPredictor = 32;
   if (values.size() < 4)
-    return corrupt("expected four values for szip, got " + std::to_string(values.size()));
+    return corrupt({.expected = "four values for szip", .got = std::to_string(values.size())});
   SzipOptions out;
   out.is_big_endian = (values[0] & kBigEndian) != 0, out.has_predictor = (values[0] & kPredictor) != 0;
   out.block = values[1], out.bits = values[2], out.line = values[3];
   const bool has_bits = (out.bits >= 1 && out.bits <= 24) || out.bits == 32 || out.bits == 64;
   if (out.block < 2 || out.block > 32 || out.block % 2 != 0 || !has_bits || out.line < 1 || out.line > 4096)
     return corrupt(
-        "expected szip blocks of 2 to 32 samples of 1 to 24, 32 or 64 bits in lines of at most 4096, got " +
-        std::to_string(out.block) + ", " + std::to_string(out.bits) + " and " + std::to_string(out.line));
+        {.expected = "szip blocks of 2 to 32 samples of 1 to 24, 32 or 64 bits in lines of at most 4096",
+         .got = std::to_string(out.block) + ", " + std::to_string(out.bits) + " and " +
+                std::to_string(out.line)});
   return out;
 }
 
 Status unpack_szip(const SzipOptions& options, std::span<const std::byte> in, std::span<std::byte> out) {
   uint32_t stated = 0;
   if (in.size() < sizeof stated)
-    return corrupt("expected szip data, got " + std::to_string(in.size()) + " bytes");
+    return corrupt({.expected = "szip data", .got = std::to_string(in.size()) + " bytes"});
   std::memcpy(&stated, in.data(), sizeof stated);
   if (stated != out.size())
-    return corrupt("expected szip data of " + std::to_string(out.size()) + " bytes, got " +
-                   std::to_string(stated));
+    return corrupt(
+        {.expected = "szip data of " + std::to_string(out.size()) + " bytes", .got = std::to_string(stated)});
   in = in.subspan(sizeof stated);
   if (options.bits < 32) return unpack_samples(options, options.bits, in, out);
   // Wide numbers are stored as byte planes: first all first bytes, then all second ones.

@@ -78,7 +78,7 @@ struct StringsOfAttribute : std::enable_shared_from_this<StringsOfAttribute> {
     const HeapObject* object = collection.find(to.index);
     if (!object && collection.size() > bytes.size()) return collection.size();
     if (!object)
-      return corrupt("expected object " + std::to_string(to.index) + " in a global heap, got none");
+      return corrupt({.expected = "object " + std::to_string(to.index) + " in a global heap", .got = "none"});
     const auto text = bytes.subspan(object->offset, std::min<uint64_t>(object->length, to.count));
     message.attribute.texts[i].assign(reinterpret_cast<const char*>(text.data()), text.size());
     done();

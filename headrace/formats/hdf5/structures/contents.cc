@@ -24,14 +24,15 @@ uint64_t product(const std::vector<uint64_t>& dims, size_t from, uint64_t out) {
 
 Status check_leaf(const Leaf& leaf, const Dataset& dataset) {
   if (!within(leaf.offset, leaf.bytes, dataset.element))
-    return corrupt("expected member '" + leaf.name + "' within its " + std::to_string(dataset.element) +
-                   " bytes, got " + std::to_string(leaf.bytes) + " at " + std::to_string(leaf.offset));
+    return corrupt(
+        {.expected = "member '" + leaf.name + "' within its " + std::to_string(dataset.element) + " bytes",
+         .got = std::to_string(leaf.bytes) + " at " + std::to_string(leaf.offset)});
   uint64_t bytes = size_of(leaf.dtype);
   for (const int64_t dim : leaf.item)
     bytes = dim < 0 ? kNowhere : saturating_mul(bytes, static_cast<uint64_t>(dim));
   if (leaf.is_vlen() ? bytes == 0 || bytes > kMostBytes : leaf.form != Form::text && bytes != leaf.bytes)
-    return corrupt("expected values that fill member '" + leaf.name + "', got " + std::to_string(bytes) +
-                   " bytes for " + std::to_string(leaf.bytes));
+    return corrupt({.expected = "values that fill member '" + leaf.name + "'",
+                    .got = std::to_string(bytes) + " bytes for " + std::to_string(leaf.bytes)});
   if (!leaf.places.empty() && leaf.places.size() != dataset.rows())
     return corrupt("expected a place for each of " + std::to_string(dataset.rows()) + " rows");
   return {};
@@ -39,8 +40,8 @@ Status check_leaf(const Leaf& leaf, const Dataset& dataset) {
 
 Status check_chunks(const Dataset& dataset, uint64_t file_size) {
   if (dataset.chunk.size() != dataset.dims.size())
-    return corrupt("expected chunks of " + std::to_string(dataset.dims.size()) + " dimensions, got " +
-                   std::to_string(dataset.chunk.size()));
+    return corrupt({.expected = "chunks of " + std::to_string(dataset.dims.size()) + " dimensions",
+                    .got = std::to_string(dataset.chunk.size())});
   if (std::ranges::find(dataset.chunk, 0u) != dataset.chunk.end())
     return corrupt("expected chunks without a dimension of 0");
   if (product(dataset.chunk, 0, dataset.element) > kMostBytes)
@@ -53,14 +54,15 @@ Status check_chunks(const Dataset& dataset, uint64_t file_size) {
   for (size_t i = 0; i < dataset.chunks.size(); ++i) {
     const Chunk& chunk = dataset.chunks[i];
     if (!within(chunk.address, chunk.size, file_size))
-      return corrupt("expected chunk " + std::to_string(chunk.index) + " inside the file of " +
-                     std::to_string(file_size) + " bytes, got " + std::to_string(chunk.size) +
-                     " bytes at byte " + std::to_string(chunk.address));
+      return corrupt({.expected = "chunk " + std::to_string(chunk.index) + " inside the file of " +
+                                  std::to_string(file_size) + " bytes",
+                      .got = std::to_string(chunk.size) + " bytes at byte " + std::to_string(chunk.address)});
     if (chunk.index >= count)
-      return corrupt("expected one of " + std::to_string(count) + " chunks, got number " +
-                     std::to_string(chunk.index));
+      return corrupt({.expected = "one of " + std::to_string(count) + " chunks",
+                      .got = "number " + std::to_string(chunk.index)});
     if (i > 0 && chunk.index <= dataset.chunks[i - 1].index)
-      return corrupt("expected each chunk once, got chunk " + std::to_string(chunk.index) + " twice");
+      return corrupt(
+          {.expected = "each chunk once", .got = "chunk " + std::to_string(chunk.index) + " twice"});
   }
   return {};
 }
@@ -90,24 +92,24 @@ const Name* Contents::find(std::string_view path) const {
 Status check(const Dataset& dataset, uint64_t file_size) {
   if (!dataset.has_rows()) return {};
   if (dataset.element == 0) return corrupt("expected elements of at least one byte");
-  if (dataset.rows() > kMostRows) return corrupt("expected fewer than 2^48 rows, got more");
+  if (dataset.rows() > kMostRows) return corrupt({.expected = "fewer than 2^48 rows", .got = "more"});
   const uint64_t row = product(dataset.dims, 1, dataset.element);
   if (row > kMostBytes || (row > kFreeRow && row / kMostRowRatio > file_size))
     return {Code::exhausted,
-            "expected rows of at most 2 GiB, and at most 256 MiB or 1100 times the file, got " +
-                std::to_string(row) + " bytes"};
+            Mismatch{.expected = "rows of at most 2 GiB, and at most 256 MiB or 1100 times the file",
+                     .got = std::to_string(row) + " bytes"}};
   for (const Leaf& leaf : dataset.leaves) HEADRACE_TRY(check_leaf(leaf, dataset));
   if (!dataset.fill.empty() && dataset.fill.size() != dataset.element)
-    return corrupt("expected a fill value of " + std::to_string(dataset.element) + " bytes, got " +
-                   std::to_string(dataset.fill.size()));
+    return corrupt({.expected = "a fill value of " + std::to_string(dataset.element) + " bytes",
+                    .got = std::to_string(dataset.fill.size())});
   const uint64_t all = saturating_mul(row, dataset.rows());
   if (!dataset.kept.empty() && dataset.kept.size() != all)
     return corrupt("expected " + std::to_string(all) + " bytes of kept rows");
   switch (dataset.storage) {
     case Storage::compact:
       if (dataset.compact.size() < all)
-        return corrupt("expected " + std::to_string(all) + " bytes in its header, got " +
-                       std::to_string(dataset.compact.size()));
+        return corrupt({.expected = std::to_string(all) + " bytes in its header",
+                        .got = std::to_string(dataset.compact.size())});
       return {};
     case Storage::contiguous:
       if (dataset.address != kNowhere && !within(dataset.address, all, file_size))
@@ -278,7 +280,7 @@ std::string pack(const Contents& contents) {
 }
 
 Result<Contents> unpack(std::string_view bytes, uint64_t file_size) {
-  const Status damaged = corrupt("expected the index as it was stored, got other bytes");
+  const Status damaged = corrupt({.expected = "the index as it was stored", .got = "other bytes"});
   Unpacker unpacker(bytes);
   Contents out;
   out.address_bytes = static_cast<int>(unpacker.below(9)),

@@ -44,7 +44,7 @@ struct DenseObjects : std::enable_shared_from_this<DenseObjects> {
 
   Result<uint64_t> header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("FRHP")) return corrupt("expected a fractal heap, got other bytes");
+    if (!cursor.signature("FRHP")) return corrupt({.expected = "a fractal heap", .got = "other bytes"});
     cursor.skip(1 + 2);
     const uint16_t filters = cursor.u16();
     has_checksums = (cursor.u8() & 2) != 0;
@@ -92,7 +92,7 @@ struct DenseObjects : std::enable_shared_from_this<DenseObjects> {
 
   Status indirect(std::span<const std::byte> bytes, uint64_t offset, int rows, int depth) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("FHIB")) return corrupt("expected a fractal heap block, got other bytes");
+    if (!cursor.signature("FHIB")) return corrupt({.expected = "a fractal heap block", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "a fractal heap block"));
     cursor.skip(1 + static_cast<size_t>(place.sizes.address + offset_bytes));
     const int direct_rows = std::countr_zero(most_direct) - std::countr_zero(start_size) + 2;
@@ -114,12 +114,13 @@ struct DenseObjects : std::enable_shared_from_this<DenseObjects> {
 
   Result<uint64_t> read_names() {
     std::ranges::sort(blocks, {}, &HeapBlock::offset);
-    read_tree2(fetches, owner, place, tree, {[self = shared_from_this()](const Tree2& about, Cursor record) {
-                 if (about.type != static_cast<uint8_t>(self->kind))
-                   return corrupt("expected a B-tree of names, got type " + std::to_string(about.type));
-                 if (self->is_of_links()) record.skip(4);  // the name's hash
-                 return self->read_object(record);
-               }});
+    read_tree2(
+        fetches, owner, place, tree, {[self = shared_from_this()](const Tree2& about, Cursor record) {
+          if (about.type != static_cast<uint8_t>(self->kind))
+            return corrupt({.expected = "a B-tree of names", .got = "type " + std::to_string(about.type)});
+          if (self->is_of_links()) record.skip(4);  // the name's hash
+          return self->read_object(record);
+        }});
     return uint64_t{0};
   }
 

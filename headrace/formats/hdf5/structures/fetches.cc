@@ -35,14 +35,15 @@ void Fetches::fail(Owner owner, Status status, uint64_t address) {
   if (has_failed(owner)) return;
   if (owner >= failed_.size()) failed_.resize(owner + 1);
   failed_[owner] = 1;
-  fail_(owner, std::move(status).after(" (at byte " + std::to_string(address) + ")"));
+  fail_(owner, std::move(status).with({.byte = address}).after(" (at byte " + std::to_string(address) + ")"));
 }
 
 void Fetches::run(Fetch fetch, std::span<const std::byte> bytes) {
   if (has_failed(fetch.owner)) return;
   bytes_read_ += bytes.size();
   if (bytes_read_ > kMostTimes * file_size_ + kFree)
-    return fail(fetch.owner, corrupt("expected structures that are referenced once or twice, got cycles"),
+    return fail(fetch.owner,
+                corrupt({.expected = "structures that are referenced once or twice", .got = "cycles"}),
                 fetch.address);
   const Result<uint64_t> needs = fetch.then(bytes);
   if (!needs.ok()) return fail(fetch.owner, needs.status(), fetch.address);

@@ -81,7 +81,7 @@ Result<HeapCollection> HeapCollection::read(std::span<const std::byte> bytes, Si
   HeapCollection out;
   out.size_ = cursor.length();
   HEADRACE_TRY(cursor.check("a global heap"));
-  if (!is_collection || version != 1) return corrupt("expected a global heap, got other bytes");
+  if (!is_collection || version != 1) return corrupt({.expected = "a global heap", .got = "other bytes"});
   const uint64_t end = std::min<uint64_t>(out.size_, bytes.size());
   const size_t head = 8 + static_cast<size_t>(sizes.length);
   cursor.align(8);

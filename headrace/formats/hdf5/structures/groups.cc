@@ -33,7 +33,7 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
 
   Status heap(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("HEAP")) return corrupt("expected a local heap, got other bytes");
+    if (!cursor.signature("HEAP")) return corrupt({.expected = "a local heap", .got = "other bytes"});
     cursor.skip(4);
     const uint64_t length = cursor.length();
     (void)cursor.length();  // offset of its free list
@@ -63,10 +63,10 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
     const uint64_t entries = cursor.u16();
     (void)cursor.address(), (void)cursor.address();  // siblings
     HEADRACE_TRY(cursor.check("a group's B-tree"));
-    if (!is_tree || type != 0) return corrupt("expected a group's B-tree, got other bytes");
+    if (!is_tree || type != 0) return corrupt({.expected = "a group's B-tree", .got = "other bytes"});
     if (level != kAnyLevel && stated != level)
-      return corrupt("expected a B-tree node of level " + std::to_string(level) + ", got " +
-                     std::to_string(stated));
+      return corrupt(
+          {.expected = "a B-tree node of level " + std::to_string(level), .got = std::to_string(stated)});
     const auto both = static_cast<uint64_t>(place.sizes.length + place.sizes.address);
     const uint64_t needs = cursor.position() + entries * both;
     if (needs > bytes.size()) return needs;
@@ -104,8 +104,8 @@ struct SymbolTable : std::enable_shared_from_this<SymbolTable> {
   Result<std::string> text_at(uint64_t offset) const {
     const size_t end = offset < names.size() ? names.find('\0', offset) : std::string::npos;
     if (end == std::string::npos)
-      return corrupt("expected a name in a heap of " + std::to_string(names.size()) +
-                     " bytes, got one at byte " + std::to_string(offset) + " of it");
+      return corrupt({.expected = "a name in a heap of " + std::to_string(names.size()) + " bytes",
+                      .got = "one at byte " + std::to_string(offset) + " of it"});
     return names.substr(offset, end - offset);
   }
 };

@@ -14,7 +14,7 @@ constexpr int kMostDimensions = 32;
 // The last dimension is the element's size, which the datatype states too.
 Status read_chunk_dimensions(Cursor& cursor, int count, int bytes, Dataset& dataset) {
   if (count < 2 || count > kMostDimensions + 1)
-    return corrupt("expected chunks of 1 to 32 dimensions, got " + std::to_string(count - 1));
+    return corrupt({.expected = "chunks of 1 to 32 dimensions", .got = std::to_string(count - 1)});
   dataset.storage = Storage::chunked;
   for (int i = 0; i + 1 < count; ++i) dataset.chunk.push_back(cursor.number(bytes));
   cursor.skip(static_cast<size_t>(bytes));
@@ -54,7 +54,7 @@ Result<ChunkPlace> read_chunked_4(Cursor& cursor, Dataset& dataset) {
   ChunkPlace out;
   const uint8_t flags = cursor.u8(), count = cursor.u8(), bytes = cursor.u8();
   if (bytes < 1 || bytes > 8)
-    return corrupt("expected chunk dimensions of 1 to 8 bytes, got " + std::to_string(bytes));
+    return corrupt({.expected = "chunk dimensions of 1 to 8 bytes", .got = std::to_string(bytes)});
   dataset.edges_are_plain = (flags & 1) != 0;
   HEADRACE_TRY(read_chunk_dimensions(cursor, count, bytes, dataset));
   const uint8_t kind = cursor.u8();
@@ -80,7 +80,8 @@ Status read_dataspace(Cursor cursor, Dataset& dataset) {
   if (version != 1 && version != 2) return version_not_read("dataspaces", version);
   const uint8_t kind = cursor.u8();  // in version 2; reserved before
   if (version == 1) cursor.skip(4);
-  if (rank > kMostDimensions) return corrupt("expected at most 32 dimensions, got " + std::to_string(rank));
+  if (rank > kMostDimensions)
+    return corrupt({.expected = "at most 32 dimensions", .got = std::to_string(rank)});
   if (version == 2 && kind == 2) return cursor.check("a dataspace");
   for (int i = 0; i < rank; ++i) dataset.dims.push_back(cursor.length());
   dataset.max_dims = dataset.dims;
@@ -105,7 +106,7 @@ Result<ChunkPlace> read_layout(Cursor cursor, Dataset& dataset) {
     case 1: dataset.address = cursor.address(); break;
     case 2: return version == 3 ? read_chunked(cursor, dataset) : read_chunked_4(cursor, dataset);
     case 3: return Status(Code::unavailable, "cannot read virtual datasets, whose data is in other files");
-    default: return corrupt("expected a layout of 0 to 3, got " + std::to_string(kind));
+    default: return corrupt({.expected = "a layout of 0 to 3", .got = std::to_string(kind)});
   }
   HEADRACE_TRY(cursor.check("a layout"));
   return ChunkPlace{};
@@ -115,7 +116,7 @@ Result<std::vector<Filter>> read_filters(Cursor cursor) {
   const uint8_t version = cursor.u8(), count = cursor.u8();
   if (version != 1 && version != 2) return version_not_read("filter pipelines", version);
   if (version == 1) cursor.skip(6);
-  if (count > 32) return corrupt("expected at most 32 filters, got " + std::to_string(count));
+  if (count > 32) return corrupt({.expected = "at most 32 filters", .got = std::to_string(count)});
   std::vector<Filter> out(count);
   for (Filter& filter : out) {
     filter.id = cursor.u16();

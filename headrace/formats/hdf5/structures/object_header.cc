@@ -44,7 +44,8 @@ struct Header : std::enable_shared_from_this<Header> {
     const uint64_t size = cursor.u32();
     cursor.skip(4);
     HEADRACE_TRY(cursor.check("an object header"));
-    if (version != 1) return corrupt("expected an object header, got version " + std::to_string(version));
+    if (version != 1)
+      return corrupt({.expected = "an object header", .got = "version " + std::to_string(version)});
     if (16 + size > bytes.size()) return 16 + size;
     HEADRACE_TRY(read_messages(bytes.subspan(16, size)));
     return end_piece();
@@ -54,7 +55,7 @@ struct Header : std::enable_shared_from_this<Header> {
     cursor.skip(4);
     const uint8_t version = cursor.u8(), flags = cursor.u8();
     if (version != 2)
-      return corrupt("expected an object header of version 2, got " + std::to_string(version));
+      return corrupt({.expected = "an object header of version 2", .got = std::to_string(version)});
     if ((flags & 32) != 0) cursor.skip(16);  // times
     if ((flags & 16) != 0) cursor.skip(4);   // thresholds of attribute storage
     has_order = (flags & 4) != 0;
@@ -70,7 +71,7 @@ struct Header : std::enable_shared_from_this<Header> {
   Status continued(std::span<const std::byte> bytes) {
     if (is_new) {
       HEADRACE_TRY(check_checksum(bytes, "the rest of an object header"));
-      if (!Cursor(bytes).signature("OCHK")) return corrupt("expected OCHK, got other bytes");
+      if (!Cursor(bytes).signature("OCHK")) return corrupt({.expected = "OCHK", .got = "other bytes"});
       bytes = bytes.subspan(4, bytes.size() - 8);
     }
     HEADRACE_TRY(read_messages(bytes));
@@ -102,7 +103,7 @@ struct Header : std::enable_shared_from_this<Header> {
     HEADRACE_TRY(cursor.check("an object header continuation"));
     if (++pieces > kMostPieces) return corrupt("expected an object header of at most 4096 pieces");
     if (length < 8)
-      return corrupt("expected a piece of an object header, got " + std::to_string(length) + " bytes");
+      return corrupt({.expected = "a piece of an object header", .got = std::to_string(length) + " bytes"});
     ++waiting;
     fetches.ask_all(owner, place.base + address, length,
                     [self = shared_from_this()](std::span<const std::byte> bytes) {

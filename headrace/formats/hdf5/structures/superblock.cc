@@ -9,8 +9,8 @@ namespace {
 Status check_sizes(Sizes sizes) {
   const auto is_known = [](int size) { return size == 2 || size == 4 || size == 8; };
   if (is_known(sizes.address) && is_known(sizes.length)) return {};
-  return corrupt("expected addresses and lengths of 2, 4 or 8 bytes, got " + std::to_string(sizes.address) +
-                 " and " + std::to_string(sizes.length));
+  return corrupt({.expected = "addresses and lengths of 2, 4 or 8 bytes",
+                  .got = std::to_string(sizes.address) + " and " + std::to_string(sizes.length)});
 }
 
 // `end` is relative to the beginning of the file when `base` was written; a user block may have been

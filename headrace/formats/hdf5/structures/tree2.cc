@@ -31,7 +31,7 @@ struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
 
   Status header(std::span<const std::byte> bytes) {
     Cursor cursor(bytes, place.sizes);
-    if (!cursor.signature("BTHD")) return corrupt("expected BTHD, got other bytes");
+    if (!cursor.signature("BTHD")) return corrupt({.expected = "BTHD", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "a B-tree"));
     const uint8_t version = cursor.u8();
     tree.type = cursor.u8(), node_bytes = cursor.u32(), tree.record_bytes = cursor.u16();
@@ -77,12 +77,12 @@ struct Tree2Walk : std::enable_shared_from_this<Tree2Walk> {
   Status node(std::span<const std::byte> bytes, uint64_t count, int depth) {
     Cursor cursor(bytes, place.sizes);
     if (!cursor.signature(depth > 0 ? "BTIN" : "BTLF"))
-      return corrupt("expected a B-tree node, got other bytes");
+      return corrupt({.expected = "a B-tree node", .got = "other bytes"});
     HEADRACE_TRY(check_checksum(bytes, "a B-tree node"));
     cursor.skip(2);
     seen += count;
     if (seen > tree.records)
-      return corrupt("expected " + std::to_string(tree.records) + " records, got more");
+      return corrupt({.expected = std::to_string(tree.records) + " records", .got = "more"});
     for (uint64_t i = 0; i < count; ++i)
       HEADRACE_TRY(visit.record(tree, Cursor(cursor.take(tree.record_bytes), place.sizes)));
     for (uint64_t i = 0; depth > 0 && i <= count; ++i) {

@@ -168,7 +168,8 @@ struct Group {
     const size_t slash = path.find('/');
     const std::string name(path.substr(0, slash));
     if (name.empty() || name == "." || name.find('\0') != std::string::npos || name.size() > 65'000)
-      return invalid("hdf5: expected names that are parts of a path, got '" + std::string(path) + "'");
+      return invalid({.expected = "names that are parts of a path", .got = "'" + std::string(path) + "'"})
+          .in_format("hdf5");
     if (datasets.contains(name) || (slash == std::string_view::npos && groups.contains(name)))
       return invalid("hdf5 cannot have both a field '" + name + "' and one below it");
     if (slash != std::string_view::npos) return groups[name].add(path.substr(slash + 1), place);
@@ -247,7 +248,7 @@ class Hdf5Writer final : public FileWriter {
 Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
   HEADRACE_ASSIGN(const Options options, options_of(request));
   const Schema& schema = request.schema;
-  if (schema.size() == 0) return invalid("hdf5: expected at least one field, got none");
+  if (schema.size() == 0) return invalid({.expected = "at least one field", .got = "none"}).in_format("hdf5");
   std::vector<Column> columns;
   Group names;
   for (size_t i = 0; i < schema.size(); ++i) {

@@ -206,8 +206,9 @@ Status NewColumn::check(const std::vector<Tensor>& fields) const {
                       : is_text(spec_.dtype) ? value.size_bytes()
                                              : std::max(value.size_bytes(), words);
   if (size <= kMostValue) return {};
-  return invalid("field '" + column_.name + "': parquet: expected values of less than 2^31 bytes, got " +
-                 std::to_string(size));
+  return invalid({.expected = "values of less than 2^31 bytes", .got = std::to_string(size)})
+      .in_format("parquet")
+      .in_field(column_.name);
 }
 
 void NewColumn::add_texts(const std::vector<Tensor>& fields) {

@@ -239,7 +239,7 @@ Result<std::unique_ptr<FileWriter>> make(const WriteRequest& request) {
     HEADRACE_ASSIGN(NewColumn column, NewColumn::make(fields[i], paths[i], is_zstd));
     columns.push_back(std::move(column));
   }
-  if (columns.empty()) return invalid("parquet: expected at least one field, got none");
+  if (columns.empty()) return invalid({.expected = "at least one field", .got = "none"}).in_format("parquet");
   std::vector<std::pair<std::string, std::string>> about;
   HEADRACE_ASSIGN(std::string arrow, arrow_schema(fields, paths));
   about.emplace_back(parquet::kArrowSchemaKey, std::move(arrow));

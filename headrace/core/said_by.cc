@@ -1,4 +1,4 @@
-#include "headrace/core/text/said_by.h"
+#include "headrace/core/said_by.h"
 
 #include <new>
 #include <stdexcept>
