@@ -34,7 +34,7 @@ Status read_head(Store& store, Probe& out) {
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
   HEADRACE_ASSIGN(const uint64_t size, file->size());
   auto head = read_bytes(*file, 0, std::min(size, kProbeBytes));
-  if (!head.ok()) return head.status().before(in_quotes(looked_at.path) + ": ");
+  if (!head.ok()) return head.status().in_file(looked_at.path);
   out.head = *std::move(head);
   return {};
 }
@@ -82,6 +82,41 @@ Result<Probe> probe_shards(Store& store, const Probe& folder) {
   out.left_out = shards.left_out;
   return out;
 }
+
+// The ways to look at a path: as it is, an archive as the folder that it holds, a folder as its shards,
+// several archives as the shards inside them.
+class Views {
+ public:
+  Views(Store& store, Probe first) : store_(store), now_(std::move(first)) {}
+
+  const Probe& now() const { return now_; }
+  Probe take() { return std::move(now_); }
+  bool are_shards() const { return are_shards_; }  // of a folder, or inside of these
+
+  // False: there is no other way; now() is unchanged, as it is after an error.
+  Result<bool> next() {
+    if (now_.inside) {
+      HEADRACE_ASSIGN(now_, archive_as_folder(store_, now_));
+      return true;
+    }
+    if (now_.listing) {
+      HEADRACE_ASSIGN(now_, probe_shards(store_, now_));
+      are_shards_ = true;
+      return true;
+    }
+    const bool are_several = are_shards_ || now_.files.size() > 1;
+    if (are_unpacked_ || !are_several || !looks_like_archive(now_)) return false;
+    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store_, now_));
+    if (!archives) return false;
+    now_ = *std::move(archives);
+    return are_unpacked_ = true;
+  }
+
+ private:
+  Store& store_;
+  Probe now_;
+  bool are_shards_ = false, are_unpacked_ = false;
+};
 
 // What was found, for the message that no format recognised it.
 std::string seen(const Probe& probe) {
@@ -142,14 +177,16 @@ const FormatInfo* known_by_ending(const Probe& probe) {
 }
 
 Status not_recognised(const Probe& probe) {
-  if (!probe.not_inside.ok()) return Status(probe.not_inside).before("read: ");
+  if (!probe.not_inside.ok()) return Status(probe.not_inside).in_op("read");
   const FormatInfo* likely = probe.listing ? nullptr : format_of_ending(probe.path);
   const std::string hint = likely
                                ? "; its extension is that of " + std::string(likely->name) + ": format=\"" +
                                      std::string(likely->name) + "\" reports what is wrong with it"
                                : meaning_of_text(probe);
-  return invalid("read: expected data of a known format, got " + in_quotes(probe.path) + ", " + seen(probe) +
-                 hint + "; set format= to one of " + known_formats());
+  return invalid({.expected = "data of a known format",
+                  .got = in_quotes(probe.path) + ", " + seen(probe) + hint,
+                  .fix = "set format= to one of " + known_formats()})
+      .in_op("read");
 }
 
 }  // namespace
@@ -217,7 +254,7 @@ Result<Probe> probe(Store& store, const PathArgument& given, uint64_t& twice) {
           ++twice;
     }
   }
-  if (names.empty()) return invalid("expected at least one path, got none");
+  if (names.empty()) return invalid({.expected = "at least one path", .got = "none"});
   if (names.size() == 1) return probe(store, names[0]);
   return probe_files(store, given.text(), names);
 }
@@ -235,55 +272,35 @@ const FormatInfo* surest(const Probe& probe) {
 
 Result<const FormatInfo*> recognise(Store& store, Probe& looked) {
   if (const FormatInfo* known = surest(looked)) return known;
-  if (looked.inside) {
-    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
-    return recognise(store, looked);
+  Probe shown = looked;  // for the message: shards of a folder are not what the user gave
+  Views views(store, looked);
+  while (true) {
+    const Result<bool> has_more = views.next();
+    if (!has_more.ok() && !is_about_the_data(has_more.status())) return has_more.status().in_op("read");
+    if (!has_more.ok() || !*has_more) return not_recognised(shown);
+    const bool is_of_folder = views.are_shards();
+    if (!is_of_folder) shown = views.now();
+    const FormatInfo* known = surest(views.now());
+    if (!known) continue;
+    if (is_of_folder && !known->takes_files) return not_recognised(shown);
+    looked = views.take();
+    return known;
   }
-  if (looked.files.size() > 1 && looks_like_archive(looked)) {
-    auto archives = probe_archives(store, looked);
-    if (!archives.ok() && !is_about_the_data(archives.status())) return archives.status().before("read: ");
-    if (!archives.ok() || !*archives) return not_recognised(looked);
-    looked = **std::move(archives);
-    if (const FormatInfo* known = surest(looked)) return known;
-  }
-  if (!looked.listing) return not_recognised(looked);
-  auto shards = probe_shards(store, looked);
-  if (!shards.ok() && !is_about_the_data(shards.status())) return shards.status().before("read: ");
-  if (!shards.ok()) return not_recognised(looked);
-  const FormatInfo* known = surest(*shards);
-  if (!known && looks_like_archive(*shards)) {
-    auto archives = probe_archives(store, *shards);
-    if (!archives.ok() && !is_about_the_data(archives.status())) return archives.status().before("read: ");
-    if (!archives.ok() || !*archives) return not_recognised(looked);
-    shards = **std::move(archives);
-    known = surest(*shards);
-  }
-  if (!known || !known->takes_files) return not_recognised(looked);
-  looked = *std::move(shards);
-  return known;
 }
 
 Status fit(const FormatInfo& info, Store& store, Probe& looked) {
-  const bool is_known = info.recognise && info.recognise(looked) > 0;
-  if (looked.inside && !is_known) {
-    HEADRACE_ASSIGN(looked, archive_as_folder(store, looked));
-  } else if (looked.files.size() > 1 && info.takes_files && !is_known && looks_like_archive(looked)) {
-    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
-    if (archives) looked = *std::move(archives);
+  const auto fits = [&](const Probe& one) { return info.recognise && info.recognise(one) > 0; };
+  Views views(store, looked);
+  // A format of one path can still be inside an archive.
+  while (!fits(views.now()) && (info.takes_files || views.now().inside)) {
+    HEADRACE_ASSIGN(const bool has_more, views.next());
+    if (!has_more) break;
   }
-  if (!info.takes_files) {
-    if (looked.files.size() < 2) return {};
-    return invalid("reads a single path, got " + std::to_string(looked.files.size()) +
-                   " files; formats that read several files: " +
-                   format_names([](const FormatInfo& other) { return other.takes_files; }));
-  }
-  if (!looked.listing || (info.recognise && info.recognise(looked) > 0)) return {};
-  HEADRACE_ASSIGN(looked, probe_shards(store, looked));
-  if (looks_like_archive(looked) && !(info.recognise && info.recognise(looked) > 0)) {
-    HEADRACE_ASSIGN(std::optional<Probe> archives, probe_archives(store, looked));
-    if (archives) looked = *std::move(archives);
-  }
-  return {};
+  looked = views.take();
+  if (info.takes_files || looked.files.size() < 2) return {};
+  return invalid("reads a single path, got " + std::to_string(looked.files.size()) +
+                 " files; formats that read several files: " +
+                 format_names([](const FormatInfo& other) { return other.takes_files; }));
 }
 
 Status look_beside(const FormatInfo& info, Store& store, Probe& looked) {
