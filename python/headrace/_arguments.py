@@ -17,6 +17,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from . import _core
+from ._errors import mismatch
 
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
@@ -100,10 +101,10 @@ def whole_number(verb: str, name: str, value: object, least: int = 0, end: int =
     except TypeError:
         number = None
     if number is None:
-        raise TypeError(f"{verb}: {name} must be an integer, got {value!r}")
+        raise mismatch(TypeError, verb, expected="an integer", got=f"{value!r}", option=name)
     if not least <= number < end:
         wanted = f"at least {least}" if number < least else f"less than 2**{end.bit_length() - 1}"
-        raise ValueError(f"{verb}: {name} must be {wanted}, got {number}")
+        raise mismatch(ValueError, verb, expected=wanted, got=str(number), option=name)
     return number
 
 
@@ -117,8 +118,12 @@ def byte_size(verb: str, name: str, value: object) -> int:
     try:
         return whole_number(verb, name, value, least=1)
     except TypeError:
-        raise TypeError(
-            f"{verb}: {name} must be a number of bytes, or a string such as '512MB', got {value!r}"
+        raise mismatch(
+            TypeError,
+            verb,
+            expected="a number of bytes, or a string such as '512MB'",
+            got=f"{value!r}",
+            option=name,
         ) from None
 
 
@@ -129,7 +134,7 @@ def flag(verb: str, name: str, value: object) -> bool:
         TypeError: it is not a bool.
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{verb}: {name} must be True or False, got {value!r}")
+        raise mismatch(TypeError, verb, expected="True or False", got=f"{value!r}", option=name)
     return bool(value)
 
 
@@ -140,7 +145,7 @@ def text(verb: str, name: str, value: object) -> str:
         TypeError: it is not a str.
     """
     if not isinstance(value, str):
-        raise TypeError(f"{verb}: {name} must be a str, got {value!r}")
+        raise mismatch(TypeError, verb, expected="a str", got=f"{value!r}", option=name)
     return value
 
 
@@ -160,8 +165,11 @@ def names_checked(function: Callable[Given, Returned]) -> Callable[Given, Return
                 )
         if "datasets" in known and len(args) > 1 and all(hasattr(dataset, "_node") for dataset in args):
             name = function.__name__
-            raise TypeError(
-                f"{name}: expected the datasets in a list, as in {name}([a, b]), got {len(args)} arguments"
+            raise mismatch(
+                TypeError,
+                name,
+                expected=f"the datasets in a list, as in {name}([a, b])",
+                got=f"{len(args)} arguments",
             )
         if len(args) > most and named:
             raise TypeError(

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from . import _core
+from ._errors import mismatch
 from ._structure import Fields, flatten, packer
 from ._trace import DTypeLike, NeedsData, Symbol, leaf_of, plain
 
@@ -159,7 +160,7 @@ def c_function(
         data.map(lambda s: {**s, "r": hypot(s.x, s.y)})
     """
     if isinstance(function, CFunction):
-        raise TypeError("c_function: expected a C function, got a result of c_function")
+        raise mismatch(TypeError, "c_function", expected="a C function", got="a result of c_function")
     known = _known(function)
     own_name = known.name if name is None else name
     where = f"c_function: {own_name}: "
@@ -231,9 +232,11 @@ def _known(function: Any) -> _Known:
         return _known_to_ctypes(function)
     if _is_cffi(function):
         return _known_to_cffi(function)
-    raise TypeError(
-        "c_function: expected a function of ctypes, numba.cfunc or cffi, or an address, got "
-        f"{type(function).__name__}"
+    raise mismatch(
+        TypeError,
+        "c_function",
+        expected="a function of ctypes, numba.cfunc or cffi, or an address",
+        got=f"{type(function).__name__}",
     )
 
 
@@ -277,7 +280,7 @@ def _known_to_cffi(function: Any) -> _Known:
     ffi = cffi.FFI()
     type_ = ffi.typeof(function)
     if type_.kind != "function":
-        raise TypeError(f"c_function: expected a function pointer, got {type_.cname}")
+        raise mismatch(TypeError, "c_function", expected="a function pointer", got=str(type_.cname))
     arguments = [_cffi_dtype(ffi, argument) for argument in type_.args]
     return _Known(
         "c_function", int(ffi.cast("uintptr_t", function)), arguments, _cffi_dtype(ffi, type_.result)
@@ -379,6 +382,10 @@ def _user_address(user: Any) -> int:
     try:
         return ctypes.addressof(user)
     except TypeError:
-        raise TypeError(
-            f"c_function: user must be a NumPy array, a ctypes object or an address, got {type(user).__name__}"
+        raise mismatch(
+            TypeError,
+            "c_function",
+            expected="a NumPy array, a ctypes object or an address",
+            got=f"{type(user).__name__}",
+            option="user",
         ) from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arguments import names_checked
+from ._errors import facts_of, mismatch, with_message
 from ._line import users_line
 from ._making.element import Form, Leaves, form_of
 from ._mapping import Given, Where, elements_of, program
@@ -100,7 +101,7 @@ class CarryingVerbs(Verbs):
             hr.range(4).reduce(0, lambda total, x: total + x)  # 6
         """
         if not callable(function):
-            raise TypeError(f"reduce: expected a function, got {function!r}")
+            raise mismatch(TypeError, "reduce", expected="a function", got=f"{function!r}")
         check_takes("reduce", function, ("state", "element"))
 
         @functools.wraps(function)
@@ -113,9 +114,10 @@ class CarryingVerbs(Verbs):
         try:
             states = self._scanned("reduce", initial, step, python=python)
         except (TypeError, ValueError) as error:
-            if not str(error).startswith("scan: "):
+            if facts_of(error).get("operator") != "scan":
                 raise
-            raise type(error)("reduce: " + str(error).removeprefix("scan: ")) from error.__cause__
+            error.operator = "reduce"  # type: ignore[union-attr] # the verb that was called
+            raise with_message(error, "reduce: " + str(error).removeprefix("scan: ")) from error.__cause__
         for state in states:
             result = state
         return result
@@ -130,13 +132,15 @@ def _key_function(key: str | Sequence[str] | Callable[..., Any] | None) -> Calla
         return key
     if isinstance(key, Sequence) and key and all(isinstance(name, str) for name in key):
         return lambda element: {name: field_of(element, name) for name in key}
-    raise TypeError(f"unique: key must be a field, a list of fields or a function, got {key!r}")
+    raise mismatch(
+        TypeError, "unique", expected="a field, a list of fields or a function", got=f"{key!r}", option="key"
+    )
 
 
 def of_pair(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with a single argument, a pair, like functions of elements."""
     if not callable(function):
-        raise TypeError(f"scan: expected a function, got {function!r}")
+        raise mismatch(TypeError, "scan", expected="a function", got=f"{function!r}")
     check_takes("scan", function, ("state", "element"))
 
     @functools.wraps(function)

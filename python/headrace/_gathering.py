@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, ops
 from ._arguments import flag, names_checked, text, whole_number
+from ._errors import mismatch
 from ._line import users_line
 from ._mapping import Where
 from ._trace import plain
@@ -101,9 +102,11 @@ class GatheringVerbs(Verbs):
         made, bound, at = self._program(verb, function, python)
         ragged = flag(verb, "ragged", ragged)
         if isinstance(batch_sizes, Sequence) and len(batch_sizes) != len(boundaries) + 1:
-            raise ValueError(
-                f"{verb}: expected a batch size for each of the {len(boundaries) + 1} buckets, or one number for all, "
-                f"got a list of {len(batch_sizes)}"
+            raise mismatch(
+                ValueError,
+                verb,
+                expected=f"a batch size for each of the {len(boundaries) + 1} buckets, or one number for all",
+                got=f"a list of {len(batch_sizes)}",
             )
         budget = None if token_budget is None else whole_number(verb, "token_budget", token_budget, least=1)
         members: dict[str, Any] = {
@@ -226,7 +229,9 @@ def _shapes(
         return {}
     if not isinstance(shapes, Mapping):
         if len(names) != 1:
-            raise TypeError(f"{verb}: shapes must be a dict of field to shape, got {shapes!r}")
+            raise mismatch(
+                TypeError, verb, expected="a dict of field to shape", got=f"{shapes!r}", option="shapes"
+            )
         shapes = {names[0]: shapes}
     return {
         name: [
@@ -238,5 +243,7 @@ def _shapes(
 
 def _fill(verb: str, fill: Number | Mapping[str, Number]) -> Any:
     if not isinstance(fill, (bool, int, float, Mapping)) and not hasattr(fill, "dtype"):
-        raise TypeError(f"{verb}: fill must be a number, or a dict of field to number, got {fill!r}")
+        raise mismatch(
+            TypeError, verb, expected="a number, or a dict of field to number", got=f"{fill!r}", option="fill"
+        )
     return plain(fill)

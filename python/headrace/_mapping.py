@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import whole_number
+from ._errors import mismatch
 from ._function import caller, label_of, make_function, wants_generator
 from ._line import stacklevel
 from ._making.element import AHEAD, Form, form_of, is_function_leaf
@@ -73,7 +74,13 @@ def program(
 ) -> tuple[_core.Program, Bound]:
     """Return the function as a program, and what to bind in a saved plan."""
     if not (isinstance(python, bool) or python in {"threads", "processes"}):
-        raise ValueError(f'{verb}: python must be True, False, "threads" or "processes", got {python!r}')
+        raise mismatch(
+            ValueError,
+            verb,
+            expected='True, False, "threads" or "processes"',
+            got=f"{python!r}",
+            option="python",
+        )
     at = f"{verb} at {made_at}" if made_at else verb
     why = None if python else "it has a parameter rng" if wants_generator(function) else ""
     if why == "":
@@ -229,9 +236,12 @@ def _check_all_are_empty(given: Given, result: Form, results: Iterator[Any], at:
         result.leaves(other, f"{at}: another result")
         count += 1
     if count != given.size:
-        raise ValueError(
-            f"{at}: expected results with at least one field, got none in the first {count}; a function without results is not called in "
-            "a run, so return at least one field"
+        raise mismatch(
+            ValueError,
+            at,
+            expected="results with at least one field",
+            got=f"none in the first {count}",
+            hint="a function without results is not called in a run, so return at least one field",
         )
 
 

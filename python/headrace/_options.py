@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _core
 from ._arguments import byte_size, flag, whole_number
+from ._errors import mismatch
 
 _KNOBS = ("workers", "io", "ready")
 
@@ -48,7 +49,7 @@ def _bytes(name: str, value: object) -> int:
 
 def _path(name: str, value: object) -> str:
     if not isinstance(value, (str, os.PathLike)):
-        raise TypeError(f"options: {name} must be the path of a file, got {value!r}")
+        raise mismatch(TypeError, "options", expected="the path of a file", got=f"{value!r}", option=name)
     return str(os.fspath(value))
 
 
@@ -58,23 +59,29 @@ def _flag(name: str, value: object) -> bool:
 
 def _tuning(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"options: {name} must be 'auto' or 'locked', got {value!r}")
+        raise mismatch(TypeError, "options", expected="'auto' or 'locked'", got=f"{value!r}", option=name)
     if value not in {"auto", "locked"}:
-        raise ValueError(f"options: {name} must be 'auto' or 'locked', got {value!r}")
+        raise mismatch(ValueError, "options", expected="'auto' or 'locked'", got=f"{value!r}", option=name)
     return value
 
 
 def _cache(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"options: {name} must be 'auto', got {value!r}")
+        raise mismatch(TypeError, "options", expected="'auto'", got=f"{value!r}", option=name)
     if value != "auto":
-        raise ValueError(f"options: {name} must be 'auto', got {value!r}")
+        raise mismatch(ValueError, "options", expected="'auto'", got=f"{value!r}", option=name)
     return value
 
 
 def _settings(name: str, value: object) -> dict[str, int]:
     if not isinstance(value, Mapping):
-        raise TypeError(f"options: {name} must be a dict such as the 'settings' of a report, got {value!r}")
+        raise mismatch(
+            TypeError,
+            "options",
+            expected="a dict such as the 'settings' of a report",
+            got=f"{value!r}",
+            option=name,
+        )
     for key in value:
         if key not in _KNOBS:
             raise ValueError(f"options: {name}: unknown key {key!r}; there are {', '.join(_KNOBS)}")
@@ -88,7 +95,13 @@ def _rewrites_off(before: Any, value: object) -> set[str]:
     if isinstance(value, bool):
         return set() if value else {"all"}
     if not isinstance(value, Mapping):
-        raise TypeError(f"options: rewrites must be a bool, or a dict of name to bool, got {value!r}")
+        raise mismatch(
+            TypeError,
+            "options",
+            expected="a bool, or a dict of name to bool",
+            got=f"{value!r}",
+            option="rewrites",
+        )
     off = set(before)
     for name, on in value.items():
         (off.discard if flag("options", f"rewrites[{name!r}]", on) else off.add)(name)

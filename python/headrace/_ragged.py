@@ -7,6 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from ._errors import mismatch
 from ._making.element import alike
 
 
@@ -59,13 +60,18 @@ def ragged(rows: Iterable[Any]) -> Ragged:
     first = arrays[0]
     for number, array in enumerate(arrays):
         if not isinstance(array, np.ndarray) or array.ndim == 0:
-            raise ValueError(
-                f"ragged: expected arrays with at least one dimension, got {array!r} for row {number}"
+            raise mismatch(
+                ValueError,
+                "ragged",
+                expected="arrays with at least one dimension",
+                got=f"{array!r} for row {number}",
             )
         if (array.dtype, array.ndim) != (first.dtype, first.ndim):
-            raise ValueError(
-                f"ragged: expected rows of one dtype and rank, got {array.dtype} {array.shape} for row {number} and "
-                f"{first.dtype} {first.shape} for row 0"
+            raise mismatch(
+                ValueError,
+                "ragged",
+                expected="rows of one dtype and rank",
+                got=f"{array.dtype} {array.shape} for row {number} and {first.dtype} {first.shape} for row 0",
             )
     flat = np.concatenate([array.reshape(-1) for array in arrays])
     return Ragged(flat, np.array([array.shape for array in arrays], np.int64))

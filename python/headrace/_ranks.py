@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from ._errors import mismatch
+
 # Launchers, and their variables for rank and world size.
 LAUNCHERS = {
     "torchrun": ("RANK", "WORLD_SIZE"),
@@ -41,4 +43,6 @@ def _number(environment: Mapping[str, str], name: str) -> int:
     try:
         return int(environment[name])
     except ValueError:
-        raise ValueError(f"shard: {name} must be a number, got {environment[name]!r}") from None
+        raise mismatch(
+            ValueError, "shard", expected="a number", got=f"{environment[name]!r}", option=name
+        ) from None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import ops
+from ._errors import mismatch
 from ._mapping import Where
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def resampled(
 ) -> Dataset:
     """Return the result of `Dataset.rejection_resample`."""
     if not callable(class_function):
-        raise TypeError(f"rejection_resample: expected a function, got {class_function!r}")
+        raise mismatch(TypeError, "rejection_resample", expected="a function", got=f"{class_function!r}")
     target = np.asarray(target_dist, np.float64).tolist()
 
     @functools.wraps(class_function)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._errors import mismatch
 from ._features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from ._structure import Fields, hiding_method, packer
 
@@ -259,9 +260,11 @@ Data: TypeAlias = "Symbol | npt.ArrayLike | bytes | str | Any"
 def apply(name: str, data: Sequence[Data], params: dict[str, Any]) -> list[Any]:
     """Apply an operator: symbols add it to the traced graph; arrays, bytes and str compute it eagerly."""
     if any(not isinstance(value, Symbol) and isinstance(value, Mapping) for value in data):
-        raise TypeError(f"{name}: expected a field, got the whole sample; pass a field, such as s.image")
+        raise mismatch(
+            TypeError, name, expected="a field", got="the whole sample", hint="pass a field, such as s.image"
+        )
     if hiding := next(filter(None, map(hiding_method, data)), None):
-        raise TypeError(f"{name}: expected a field, got {hiding}")
+        raise mismatch(TypeError, name, expected="a field", got=str(hiding))
     fields = [value for value in data if isinstance(value, Symbol)]
     symbols = fields + [value for value in params.values() if isinstance(value, Symbol)]
     if not symbols:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._c_function import as_c_function
+from ._errors import mismatch
 from ._function import label_of, wants_generator
 from ._line import users_line
 from ._mapping import Where, elements_of, program
@@ -85,7 +86,7 @@ class Verbs:
     ) -> tuple[_core.Program, Bound, str]:
         """Return the function as a program over the elements, what to bind in a saved plan, and the user's line."""
         if not callable(function):
-            raise TypeError(f"{verb}: expected a function, got {function!r}")
+            raise mismatch(TypeError, verb, expected="a function", got=f"{function!r}")
         if (native := as_c_function(function)) is not None:
             if python:
                 raise ValueError(

@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import byte_size, flag, names_checked, text, whole_number
+from ._errors import with_message
 from ._making.element import Form, as_mapping, form_of, is_function_leaf, spec_of
 from ._structure import flatten, joined_path
 from ._trace import plain
@@ -138,7 +139,7 @@ class Writer:
             self._writer.add(leaves)
         except ValueError as error:
             hint = self._schema_hint(leaves)
-            raise ValueError(f"{error}{hint}") if hint else error from None
+            raise with_message(error, f"{error}{hint}") if hint else error from None
 
     def close(self) -> dict[str, Any]:
         """Finish the data set, as the end of the `with` block does. Closing again returns or raises the same.

@@ -14,6 +14,7 @@ import numpy as np
 from . import _core
 from ._arguments import flag, names_checked, text, verb_meant, whole_number
 from ._carrying import CarryingVerbs
+from ._errors import mismatch
 from ._function import code_version
 from ._gathering import GatheringVerbs
 from ._line import users_line, warn_of
@@ -53,10 +54,22 @@ class FieldSpec:
 
     def __post_init__(self) -> None:
         if isinstance(self.shape, str) or not isinstance(self.shape, Iterable):
-            raise TypeError(f"FieldSpec: shape must be a sequence of integers or None, got {self.shape!r}")
+            raise mismatch(
+                TypeError,
+                "FieldSpec",
+                expected="a sequence of integers or None",
+                got=f"{self.shape!r}",
+                option="shape",
+            )
         shape = tuple(self.shape)
         if not all(dim is None or isinstance(dim, (int, np.integer)) for dim in shape):
-            raise TypeError(f"FieldSpec: shape must be a sequence of integers or None, got {self.shape!r}")
+            raise mismatch(
+                TypeError,
+                "FieldSpec",
+                expected="a sequence of integers or None",
+                got=f"{self.shape!r}",
+                option="shape",
+            )
         object.__setattr__(self, "shape", shape)
         name = _core.dtype_name(str(plain(self.dtype)))
         known = None if name in {"bytes", "str"} else numpy_dtype(name)
@@ -377,8 +390,11 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             ds.shuffle(seed=17).shard(rank, world).batch(256)
         """
         if (rank is None) != (world is None):
-            raise ValueError(
-                f"shard: expected both rank and world or neither, got rank {rank} and world {world}"
+            raise mismatch(
+                ValueError,
+                "shard",
+                expected="both rank and world or neither",
+                got=f"rank {rank} and world {world}",
             )
         if rank is None or world is None:
             rank, world = from_environment()
@@ -427,7 +443,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
             ValueError: fields, their units or their classes differ.
         """
         if not isinstance(other, Dataset):
-            raise TypeError(f"concatenate: expected a Dataset, got {other!r}")
+            raise mismatch(TypeError, "concatenate", expected="a Dataset", got=f"{other!r}")
         nodes = nodes_to_join([self, other], align_labels)
         return self._then(warned(_core.verb("concatenate", nodes, {}, users_line())), others=[other])
 
@@ -993,7 +1009,7 @@ def interleave(
     """
     for dataset in datasets:
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"interleave: expected Datasets, got {dataset!r}")
+            raise mismatch(TypeError, "interleave", expected="Datasets", got=f"{dataset!r}")
     if not datasets:
         raise ValueError("interleave: expected at least one dataset")
     cycle = (

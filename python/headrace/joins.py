@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from ._arguments import did_you_mean, names_checked, text, whole_number
+from ._errors import mismatch
 from ._line import users_line
 from ._structure import flatten
 from ._verbs import field_of
@@ -42,7 +43,7 @@ def zip(*datasets: Any) -> Dataset:  # noqa: A001
     names, leaves, structure = flatten(tree, lambda node: isinstance(node, Dataset))
     for name, leaf in builtins.zip(names, leaves, strict=True):
         if not isinstance(leaf, Dataset):
-            raise TypeError(f"zip: expected datasets, got {leaf!r} at {name!r}")
+            raise mismatch(TypeError, "zip", expected="datasets", got=f"{leaf!r} at {name!r}")
     if not leaves:
         raise ValueError("zip: expected at least one dataset")
     inputs: list[Dataset] = leaves
@@ -141,11 +142,15 @@ def choose(
     inputs = _datasets("choose", datasets)
     if isinstance(choice, Dataset):
         if choice._node.endless:
-            raise TypeError("choose: expected a finite choice, got an infinite dataset; use take()")
+            raise mismatch(
+                TypeError, "choose", expected="a finite choice", got="an infinite dataset", hint="use take()"
+            )
         choice = list(choice)
     array = np.asarray(choice)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
-        raise TypeError(f"choose: expected integers in one dimension, got {array.dtype} {array.shape}")
+        raise mismatch(
+            TypeError, "choose", expected="integers in one dimension", got=f"{array.dtype} {array.shape}"
+        )
     numbers, bound = _numbers("choices", array)
     nodes, members = [*nodes_to_join(inputs, align_labels), numbers], {"stop": text("choose", "stop", stop)}
     node = warned(_core.verb("choose", nodes, members, users_line()))
@@ -158,9 +163,9 @@ def beside(
     """Return a node with one number per element of a dataset, from an array or a field, and what it binds."""
     values = _field(dataset, verb, given) if isinstance(given, str) else np.asarray(given)
     if values.ndim != 1:
-        raise ValueError(f"{verb}: expected {name} in one dimension, got shape {values.shape}")
+        raise mismatch(ValueError, verb, expected=f"{name} in one dimension", got=f"shape {values.shape}")
     if name == "weights" and values.dtype.kind not in "biuf":
-        raise TypeError(f"{verb}: weights must be numbers, got {values.dtype}")
+        raise mismatch(TypeError, verb, expected="numbers", got=str(values.dtype), option="weights")
     return _numbers(name, values)
 
 
@@ -177,9 +182,12 @@ def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
     values = dataset.map(lambda element: field_of(element, field))
     spec = values.schema
     if not isinstance(spec, FieldSpec) or len(spec.shape) > (spec.dtype in {"bytes", "str"}):
-        raise ValueError(
-            f"{verb}: expected one number or str per element, got field {field!r} of {_described(values)}; "
-            "use map() to compute one"
+        raise mismatch(
+            ValueError,
+            verb,
+            expected="one number or str per element",
+            got=f"field {field!r} of {_described(values)}",
+            hint="use map() to compute one",
         )
     return np.asarray([value for batch in values.batch(4096) for value in batch])
 
@@ -212,11 +220,11 @@ def _numbers(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple
 
 def _datasets(verb: str, datasets: Iterable[Dataset]) -> list[Dataset]:
     if isinstance(datasets, (Dataset, Mapping)) or not isinstance(datasets, Iterable):
-        raise TypeError(f"{verb}: expected a list of datasets, got {type(datasets).__name__}")
+        raise mismatch(TypeError, verb, expected="a list of datasets", got=f"{type(datasets).__name__}")
     inputs = list(datasets)
     for dataset in inputs:
         if not isinstance(dataset, Dataset):
-            raise TypeError(f"{verb}: expected a list of datasets, got {dataset!r} in it")
+            raise mismatch(TypeError, verb, expected="a list of datasets", got=f"{dataset!r} in it")
     if not inputs:
         raise ValueError(f"{verb}: expected at least one dataset")
     return inputs
@@ -241,5 +249,5 @@ def _schedule(
 def _floats(weights: Any) -> list[float]:
     array = np.asarray(weights)
     if array.ndim != 1 or array.dtype.kind not in "biuf":
-        raise TypeError(f"mix: weights must be a list of numbers, got {weights!r}")
+        raise mismatch(TypeError, "mix", expected="a list of numbers", got=f"{weights!r}", option="weights")
     return [float(weight) for weight in array]

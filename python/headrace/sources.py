@@ -13,7 +13,7 @@ import numpy as np
 from . import _core
 from ._arguments import text, whole_number
 from ._carrying import of_pair
-from ._errors import os_error
+from ._errors import mismatch, with_message
 from ._function import bind_function
 from ._line import users_line, warn_of
 from ._making.element import (
@@ -93,7 +93,7 @@ def read(
     except FileNotFoundError as error:
         home = isinstance(path, (str, os.PathLike)) and os.fspath(path).startswith("~")
         hint = "; ~ is not expanded: use Path(path).expanduser()" if home else ""
-        raise os_error(f"{error}{hint}", error.errno, error.filename) from None
+        raise with_message(error, f"{error}{hint}") from None
     warn_of(source.notes)
     return Dataset(_core.read(source, users_line()))
 
@@ -103,7 +103,13 @@ def _places(path: object) -> str | list[str]:
         return os.fspath(path)
     if isinstance(path, Sequence) and all(isinstance(one, (str, os.PathLike)) for one in path):
         return [os.fspath(one) for one in path]
-    raise TypeError(f"read: expected a path or a list of paths, got {path!r}; concatenate() joins datasets")
+    raise mismatch(
+        TypeError,
+        "read",
+        expected="a path or a list of paths",
+        got=f"{path!r}",
+        hint="concatenate() joins datasets",
+    )
 
 
 def range(start: int, stop: int | None = None, step: int = 1) -> Dataset:  # noqa: A001
@@ -188,7 +194,7 @@ def list_splits(
     try:
         return _core.list_splits(os.fspath(path), format or "", skip_unreadable)
     except FileNotFoundError as error:
-        raise os_error(str(error), error.errno, error.filename) from None
+        raise with_message(error, str(error)) from None
 
 
 def list_files(pattern: str | os.PathLike[str], *, skip_unreadable: bool = False) -> Dataset:
@@ -212,9 +218,12 @@ def list_files(pattern: str | os.PathLike[str], *, skip_unreadable: bool = False
     for path in paths:
         if any("\ud800" <= c <= "\udfff" for c in path):
             shown = os.fsencode(path).decode("utf-8", "backslashreplace")
-            raise ValueError(
-                f"list_files: expected names in UTF-8, got '{shown}'; rename it (convmv -f latin1 -t utf8), or pass "
-                "the files to hr.read, which opens them whatever they are called"
+            raise mismatch(
+                ValueError,
+                "list_files",
+                expected="names in UTF-8",
+                got=f"'{shown}'",
+                hint="rename it (convmv -f latin1 -t utf8), or pass the files to hr.read, which opens them whatever they are called",
             )
     return from_arrays(paths, slot="files")
 
@@ -242,7 +251,7 @@ def from_list(
         hr.from_list([{"x": 1, "y": "a"}, {"x": 2, "y": "b"}])
     """
     if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
-        raise TypeError(f"from_list: expected a list of elements, got {type(items).__name__}")
+        raise mismatch(TypeError, "from_list", expected="a list of elements", got=f"{type(items).__name__}")
     if len(items) == 0:
         raise ValueError("from_list: expected at least one element, to infer the fields")
     if defaults:
@@ -438,8 +447,12 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
     try:
         text = Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise ValueError(
-            f"plan: expected the output of save_plan(), got {os.fspath(path)!r}, which is not text; use read() for data"
+        raise mismatch(
+            ValueError,
+            "plan",
+            expected="the output of save_plan()",
+            got=f"{os.fspath(path)!r}, which is not text",
+            hint="use read() for data",
         ) from None
     data = open_plan(text, bind or {}, {})
     warn_of(data._node.data_notes)
@@ -451,7 +464,9 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
     try:
         plan = _core.parse_json(text)
     except ValueError as error:
-        raise ValueError(f"plan: expected the output of save_plan(), got invalid JSON: {error}") from None
+        raise mismatch(
+            ValueError, "plan", expected="the output of save_plan()", got=f"invalid JSON: {error}"
+        ) from None
     tree = plan.get("plan") if isinstance(plan, dict) else None
     places = list(slots_in(tree))
     _check_names(bind, [slot for slot, _, _ in places])
@@ -570,13 +585,20 @@ def _sequence_source(
 ) -> _core.Source:
     """Return items as a source, with the field order of a plan if `wanted` describes the same fields."""
     if isinstance(items, Mapping):
-        raise TypeError(
-            "from_dataset: expected items by position, got a dict; from_arrays() takes a dict of columns"
+        raise mismatch(
+            TypeError,
+            "from_dataset",
+            expected="items by position",
+            got="a dict",
+            hint="from_arrays() takes a dict of columns",
         )
     if not hasattr(items, "__len__") or not hasattr(items, "__getitem__"):
         hint = "; convert it with list(...) if it fits in memory" if hasattr(items, "__iter__") else ""
-        raise TypeError(
-            f"from_dataset: expected an object with a length and items by position, got {type(items).__name__}{hint}"
+        raise mismatch(
+            TypeError,
+            "from_dataset",
+            expected="an object with a length and items by position",
+            got=f"{type(items).__name__}{hint}",
         )
     size = len(items)
     if size == 0:

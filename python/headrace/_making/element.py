@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._errors import mismatch
 from .._structure import differs, flatten, hiding_method, joined_path, names_in
 from .times import advice
 
@@ -406,7 +407,9 @@ def with_fields(verb: str, form: Form) -> Form:
         ValueError: it has no fields: nothing would be read, and what later elements have would be lost.
     """
     if not form.names:
-        raise ValueError(f"{verb}: expected elements with at least one field, got none in the first one")
+        raise mismatch(
+            ValueError, verb, expected="elements with at least one field", got="none in the first one"
+        )
     return form
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._errors import mismatch
 from .._structure import joined_path
 from .times import times_of
 
@@ -36,8 +37,11 @@ class Nullable:
         if rule == "error" and not self.there.all():
             row = int(np.argmin(self.there))
             is_float = not isinstance(self.values, list) and self.values.dtype.kind == "f"
-            raise ValueError(
-                f"from_arrays: expected a value in row {row} of column {self.name!r}, got null{_core.null_is_read(is_float)}"
+            raise mismatch(
+                ValueError,
+                "from_arrays",
+                expected=f"a value in row {row} of column {self.name!r}",
+                got=f"null{_core.null_is_read(is_float)}",
             )
         if isinstance(self.values, list):
             empty, values = type(self.values[0])(), iter(self.values)
@@ -58,7 +62,9 @@ def columns_of(node: Any) -> Any:
     else:
         return node
     if again := [name for name in columns if columns.count(name) > 1]:
-        raise ValueError(f"from_arrays: expected columns with different names, got {again[0]!r} twice")
+        raise mismatch(
+            ValueError, "from_arrays", expected="columns with different names", got=f"{again[0]!r} twice"
+        )
     return {name: column(name) for name in columns}
 
 

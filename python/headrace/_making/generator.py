@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from .._errors import mismatch
 from .._function import label_of
 from .element import Form, Leaves, form_of
 
@@ -46,14 +47,17 @@ def opener(make: Any) -> Callable[[int], Iterable[Any]]:
     if isinstance(make, Filled):
         return opener(make.make)
     if isinstance(make, Iterator):
-        raise TypeError(
-            f"from_generator: expected an iterable that can be iterated over in every epoch, got {type(make).__name__}, "
-            "which can only be used once; pass the function that creates it"
+        raise mismatch(
+            TypeError,
+            "from_generator",
+            expected="an iterable that can be iterated over in every epoch",
+            got=f"{type(make).__name__}, which can only be used once",
+            hint="pass the function that creates it",
         )
     if isinstance(make, Iterable):
         return lambda epoch: make
     if not callable(make):
-        raise TypeError(f"from_generator: expected a function or an iterable, got {make!r}")
+        raise mismatch(TypeError, "from_generator", expected="a function or an iterable", got=f"{make!r}")
     return (lambda epoch: make(epoch=epoch)) if _takes_epoch(make) else (lambda epoch: make())
 
 

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._arguments import flag, names_checked, whole_number
+from .._errors import mismatch
 from ..loaders.loader import Iteration, Loader
 
 if TYPE_CHECKING:
@@ -356,7 +357,7 @@ def progress(
             step(batch)
     """
     if not isinstance(iterable, Iterable) and not hasattr(iterable, "__getitem__"):
-        raise TypeError(f"progress: expected a loader or another iterable, got {iterable!r}")
+        raise mismatch(TypeError, "progress", expected="a loader or another iterable", got=f"{iterable!r}")
     return Progress(
         iterable,
         desc=desc,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
 from .._arguments import flag, whole_number
-from .._errors import HeadraceError
+from .._errors import HeadraceError, mismatch
 from .._structure import packer
 
 if TYPE_CHECKING:
@@ -76,12 +76,17 @@ def merge_states(states: Iterable[State]) -> State:
     """
     if isinstance(states, Mapping):
         hint = "one state needs no merging" if "fingerprint" in states else "pass its values()"
-        raise TypeError(f"merge_states: expected a list of the states of all ranks, got a dict; {hint}")
+        raise mismatch(
+            TypeError, "merge_states", expected="a list of the states of all ranks", got="a dict", hint=hint
+        )
     gathered = list(states)
     for rank, state in enumerate(gathered):
         if not isinstance(state, dict):
-            raise TypeError(
-                f"merge_states: expected a list of the dicts that state_dict() returned, got {state!r} at {rank}"
+            raise mismatch(
+                TypeError,
+                "merge_states",
+                expected="a list of the dicts that state_dict() returned",
+                got=f"{state!r} at {rank}",
             )
     merged: State = _core.merge_states(gathered)
     return merged
@@ -321,7 +326,9 @@ class Loader(Generic[Element]):
             ValueError: the state is of another pipeline or the data has changed; the message says what differs.
         """
         if not isinstance(state, dict):
-            raise TypeError(f"load_state_dict: expected the dict that state_dict() returned, got {state!r}")
+            raise mismatch(
+                TypeError, "load_state_dict", expected="the dict that state_dict() returned", got=f"{state!r}"
+            )
         self.close()
         self._core.load(state)
         self._iteration = self._left_at = None  # its state is not that of the next iteration
