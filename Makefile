@@ -133,6 +133,7 @@ check-layers: $(PACKAGES_READY)
 
 check-names: $(PACKAGES_READY)
 	@$(BUILD_PYTHON) tools/check_names.py
+	@$(BUILD_PYTHON) tools/check_messages.py
 
 check-headers: $(PACKAGES_READY)
 	@$(BUILD_PYTHON) tools/check_headers.py

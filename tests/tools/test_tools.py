@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import check_layers
+import check_messages
 import gen_ops
 import gen_readers
 import make_demo_data
@@ -334,3 +335,27 @@ def test_demo_data_leaves_a_foreign_folder_alone(tmp_path: Path) -> None:
     refused = make_data(tmp_path)
     assert refused.returncode == 1 and "holds something else" in refused.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["train"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("headrace/io/a.cc", 'if (status.text().starts_with("read")) {}', 1),
+        ("headrace/io/b.cc", 'if (why.text() == "gone" || file.status().text().find("x") != npos) {}', 2),
+        (
+            "headrace/io/c.cc",
+            "if (status.facts().option == kOption) return note + std::string(status.text());",
+            0,
+        ),
+        ("headrace/io/c_test.cc", "EXPECT_EQ(status.text().find(x), 0);", 0),
+        ("python/headrace/a.py", 'if "batch" in str(error) or str(error).startswith("x"):\n    pass\n', 2),
+        ("python/headrace/b.py", 'raise type(error)(f"{verb}: {error}")\n', 0),
+    ],
+)
+def test_code_that_looks_into_a_message_is_found(tmp_path: Path, name: str, text: str, found: int) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert [len(check_messages.check_file(tmp_path, p)) for p in check_messages.files_of(tmp_path)] == (
+        [] if name.endswith("_test.cc") else [found]
+    )
