@@ -384,7 +384,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 with `batch` after shard, the last batch before the repetition is short, unless `drop_last` drops it.
 
         Raises:
-            ValueError: only one of rank and world is given, rank is not below world, or launchers disagree.
+            ValueError: only one of rank and world is given, rank is not below world, launchers disagree, or RANK is
+                set without WORLD_SIZE.
 
         Example:
             ds.shuffle(seed=17).shard(rank, world).batch(256)

@@ -108,7 +108,29 @@ ENVIRONMENTS = [
     ({"HOROVOD_RANK": "1", "HOROVOD_SIZE": "2"}, (1, 2)),
     ({"RANK": "1", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, (1, 2)),
     ({"RANK": "1", "WORLD_SIZE": "2", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, (1, 2)),
-    ({"RANK": "1"}, (0, 1)),
+    (  # srun torchrun, on two nodes
+        {
+            "RANK": "5",
+            "WORLD_SIZE": "8",
+            "GROUP_RANK": "1",
+            "LOCAL_WORLD_SIZE": "4",
+            "SLURM_JOB_ID": "1",
+            "SLURM_STEP_ID": "0",
+            "SLURM_PROCID": "1",
+            "SLURM_NTASKS": "2",
+        },
+        (5, 8),
+    ),
+    (  # mpirun in a batch script
+        {
+            "OMPI_COMM_WORLD_RANK": "3",
+            "OMPI_COMM_WORLD_SIZE": "8",
+            "SLURM_JOB_ID": "1",
+            "SLURM_PROCID": "0",
+            "SLURM_NTASKS": "8",
+        },
+        (3, 8),
+    ),
 ]
 
 
@@ -122,6 +144,8 @@ def test_launchers_that_disagree_are_an_error():
         from_environment({"RANK": "1", "WORLD_SIZE": "2", "SLURM_PROCID": "3", "SLURM_NTASKS": "4"})
     with pytest.raises(ValueError, match="RANK must be a number, got 'one'"):
         from_environment({"RANK": "one", "WORLD_SIZE": "2"})
+    with pytest.raises(ValueError, match="expected WORLD_SIZE beside RANK=1, got none"):
+        from_environment({"RANK": "1"})
 
 
 def test_shard_reads_the_environment(monkeypatch):
