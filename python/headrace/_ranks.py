@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 
 from ._errors import mismatch
@@ -34,8 +35,14 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> tuple[int, 
         if all(name in environment for name in names):
             rank, world = (_number(environment, name) for name in names)
             found[launcher] = rank, world
-    if len(found) > 1 and _is_inside_slurm(environment, found):
-        found.pop("Slurm", None)
+    if "Slurm" in found and _is_inside_slurm(environment, found):
+        _, tasks = found.pop("Slurm")
+        if not found and tasks > 1:
+            warnings.warn(
+                f"shard: expected a step of Slurm, got a batch script of {tasks} tasks: this is one process and reads "
+                "everything. Start it with srun to have all tasks, or set shard(rank, world)",
+                stacklevel=3,
+            )
     # A single task is ignored if another launcher has several: `torchrun` under `srun -n1` has its own world.
     several = {launcher: pair for launcher, pair in found.items() if pair != (0, 1)} or found
     if len(set(several.values())) > 1:

@@ -148,6 +148,13 @@ def test_launchers_that_disagree_are_an_error():
         from_environment({"RANK": "1"})
 
 
+def test_a_batch_script_of_slurm_is_one_process():
+    batch = {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
+    with pytest.warns(UserWarning, match="got a batch script of 8 tasks: this is one process"):
+        assert from_environment(batch) == (0, 1)
+    assert from_environment(batch | {"SLURM_STEP_ID": "0"}) == (0, 8)
+
+
 def test_shard_reads_the_environment(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "3")
