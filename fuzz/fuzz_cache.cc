@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/core/row_list.h"
 
 using namespace headrace;

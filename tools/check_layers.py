@@ -39,7 +39,7 @@ ONE_ROOM = {"headrace/graph/verbs"}
 # Within a layer, its folders from the lowest to the highest: each may include those before it. "." are the files
 # of the layer's own folder, "*" are all folders that are not listed (formats, which may include each other).
 ROOMS: dict[str, tuple[str, ...]] = {
-    "core": ("text", ".", "random"),
+    "core": ("text", ".", "random", "cache"),
     "codecs": (".", "zstd", "deflate", "packed", "*"),
     "formats": (
         *(".", "strings", "index", "records", "rows", "prepared", "dataset", "*", "splits", "opening"),

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text/text.h"
 #include "headrace/graph/explain/notes.h"

@@ -1,6 +1,6 @@
 #include "headrace/graph/verbs/cache.h"
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/core/text/text.h"
 #include "headrace/graph/node.h"
 #include "headrace/graph/verbs/inference.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/graph/passes/cut.h"
 #include "headrace/ops/decode_resampled.h"
 #include "headrace/ops/geometry.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/run/element_cache/extra_cache.h"
 
 namespace headrace {

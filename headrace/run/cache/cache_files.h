@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/graph/node.h"
 #include "headrace/run/element_cache/disk_cache.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/graph/passes/partial_outputs.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/run/measure/machine.h"

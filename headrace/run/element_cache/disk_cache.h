@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/formats/source.h"
 
 namespace headrace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/graph/program.h"
 
 namespace headrace {

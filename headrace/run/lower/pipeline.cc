@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/graph/passes/cache_key.h"
 #include "headrace/graph/passes/dead_fields.h"
 #include "headrace/graph/passes/filters_first.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "headrace/core/byte_size.h"
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/run/engine/stage.h"
 #include "headrace/run/measure/machine.h"

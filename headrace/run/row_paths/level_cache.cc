@@ -2,7 +2,7 @@
 // stored.
 #include <algorithm>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/run/element_cache/extra_cache.h"
 #include "headrace/run/row_paths/level_body.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/core/consecutive.h"
-#include "headrace/core/element_cache.h"
 #include "headrace/core/saturate.h"
 #include "headrace/io/file_map.h"
 #include "headrace/kernels/copy_past_caches.h"

@@ -3,7 +3,7 @@
 // multiple of 64. Little-endian.
 #include <cstring>
 
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 #include "headrace/core/little_endian.h"
 #include "headrace/core/row_list.h"
 

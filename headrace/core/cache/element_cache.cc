@@ -1,4 +1,4 @@
-#include "headrace/core/element_cache.h"
+#include "headrace/core/cache/element_cache.h"
 
 #include <algorithm>
 #include <array>
