@@ -6,6 +6,7 @@
 
 #include "headrace/core/text/closest.h"
 #include "headrace/formats/columns.h"
+#include "headrace/formats/options.h"
 #include "headrace/formats/wrapped_source.h"
 
 namespace headrace {

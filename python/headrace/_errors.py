@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _Error = TypeVar("_Error", bound=BaseException)
 
@@ -83,13 +83,14 @@ def facts_of(error: BaseException) -> dict[str, Any]:
 
 def with_message(error: _Error, message: str) -> _Error:
     """Return the exception again with another message, and the same facts."""
+    made: BaseException
     if isinstance(error, OSError) and error.errno:
-        made: Any = os_error(message, error.errno, error.filename)
+        made = os_error(message, error.errno, error.filename)
     else:
         made = type(error)(message)
     if hasattr(error, "expected"):
         set_facts(made, facts_of(error))
-    return made
+    return cast("_Error", made)
 
 
 def mismatch(

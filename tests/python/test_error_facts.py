@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from headrace._errors import FACTS, facts_of
 from PIL import Image
 
 import headrace as hr
 from headrace import ops
-from headrace._errors import FACTS, facts_of
 
 from .pictures import picture
 

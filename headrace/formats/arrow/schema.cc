@@ -8,6 +8,7 @@
 #include "headrace/formats/columns.h"
 #include "headrace/formats/meaning/class_lists.h"
 #include "headrace/formats/meaning/logical_type.h"
+#include "headrace/formats/options.h"
 
 namespace headrace::arrow {
 namespace {

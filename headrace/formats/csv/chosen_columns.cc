@@ -5,6 +5,7 @@
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
 #include "headrace/core/text/utf8.h"
+#include "headrace/formats/options.h"
 
 namespace headrace {
 namespace {

@@ -8,6 +8,7 @@
 #include "headrace/core/text/text.h"
 #include "headrace/formats/columns.h"
 #include "headrace/formats/csv/values.h"
+#include "headrace/formats/options.h"
 #include "headrace/formats/records/marks.h"
 
 namespace headrace {
