@@ -23,6 +23,7 @@ enum Exit : int {
 
 // End the program with kUsage and this text. Throws the exception that CLI11 throws for its own checks.
 [[noreturn]] void refuse(const std::string& text);
+[[noreturn]] void refuse(const Status& status);  // the same, with the facts of the error
 
 using Run = std::function<Result<int>()>;
 

@@ -43,6 +43,12 @@ constexpr const char* kExitCodes =
     "  1 a problem with the data, the run or a file: damaged, missing, not writable\n"
     "  2 the arguments are invalid";
 
+// What CLI11 throws for its own checks, with an error of the library.
+struct WrongArgument : CLI::ValidationError {
+  explicit WrongArgument(const Status& why) : CLI::ValidationError(std::string(why.text())), status(why) {}
+  Status status;
+};
+
 // Print on stderr why the program ends, as text or as JSON, with what else is known.
 int complain(std::string_view text, std::string_view kind, int code, bool json,
              const ErrorFacts& facts = {}) {
@@ -140,8 +146,9 @@ int run_program(int argc, char** argv) {
     if (const std::string wrong = chosen.empty() ? "" : unknown_option(*chosen[0], argc, argv);
         !wrong.empty())
       return complain(wrong + " (see `" + help + "`)", "usage", kUsage, json);
-    return complain(typed(invalid(std::string(error.what())), program) + " (see `" + help + "`)", "usage",
-                    kUsage, json);
+    const auto* wrong = dynamic_cast<const WrongArgument*>(&error);
+    const Status status = wrong ? wrong->status : invalid(std::string(error.what()));
+    return complain(typed(status, program) + " (see `" + help + "`)", "usage", kUsage, json, status.facts());
   }
   fmt::print("{}", program.help());
   return kUsage;
@@ -150,6 +157,7 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 void refuse(const std::string& text) { throw CLI::ValidationError(text); }
+void refuse(const Status& status) { throw WrongArgument(status); }
 
 }  // namespace headrace::cli
 

@@ -274,7 +274,7 @@ Result<int> convert(ConvertArguments arguments) {
   }
   if (const auto chosen = choose_writer(arguments.target, write_options.format, write_options.options);
       !chosen.ok())
-    refuse(std::string(chosen.status().text()));
+    refuse(chosen.status());
   HEADRACE_ASSIGN(const SourcePtr source, open_data(arguments.input));
   const int image = find_image_field(source, *file_store());
   HEADRACE_ASSIGN(const Dataset data, dataset_of(source, arguments, image));

@@ -203,7 +203,8 @@ void add_verify(CLI::App& program, Run& run) {
   command->add_flag(
       "--json", arguments->json,
       "Print JSON: {\"samples\", \"seconds\", \"broken\": [{\"index\", \"file\", \"reason\", "
-      "\"kind\"}], \"reasons\": {reason: count}, \"decoders\": {name: images}}, and if there are any: files "
+      "\"kind\", \"facts\"}], \"reasons\": {reason: count}, \"decoders\": {name: images}}, and if there are "
+      "any: files "
       "of the folder that were \"left_out\", shards that are \"missing\", how the number of samples "
       "\"differs\" from what was written, files that are \"empty\", files that were \"altered\" since they "
       "were written, \"notes\", and \"hints\" about options that would read more");

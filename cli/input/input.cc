@@ -207,7 +207,7 @@ Result<SourcePtr> open_data(const InputArguments& arguments) {
   // If it opens without the options, the options are wrong: a usage error, not a problem with the data.
   if (!arguments.options.empty() && opened.status().code() == Code::invalid &&
       open_source(*file_store(), arguments.path, arguments.format).ok())
-    refuse(std::string(opened.status().text()));
+    refuse(opened.status());
   return opened;
 }
 

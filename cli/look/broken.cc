@@ -31,9 +31,12 @@ std::string without_digits(std::string_view text) {
 }
 
 // The reason without what differs between files: "… 17 extraneous bytes …" becomes "… # extraneous bytes …",
-// and what came instead of the expected, such as the value in a column or the first bytes of a file, "…".
+// what came instead of the expected, such as the value in a column, "…", and the first bytes of what is no
+// image are left out.
 std::string reason_class(const Broken& broken) {
   const std::string_view reason = broken.reason, got = broken.facts.got;
+  const std::string beginning = " (starts with " + broken.facts.got + ")";
+  if (reason.ends_with(beginning)) return without_digits(reason.substr(0, reason.size() - beginning.size()));
   const size_t at = got.empty() || got == "null" ? std::string_view::npos : reason.rfind(got);
   if (at == std::string_view::npos) return without_digits(reason);
   return without_digits(reason.substr(0, at)) + "…" + without_digits(reason.substr(at + got.size()));

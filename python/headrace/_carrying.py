@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._arguments import names_checked
-from ._errors import facts_of, mismatch, with_message
+from ._errors import facts_of, mismatch, set_facts, with_message
 from ._line import users_line
 from ._making.element import Form, Leaves, form_of
 from ._mapping import Given, Where, elements_of, program
@@ -81,7 +81,7 @@ class CarryingVerbs(Verbs):
         given, leaves, nest = _with_state(self._node, self._bound, initial)
         stepped = of_pair(function)
         made, bound = program(given, verb, stepped, at, python, slot)
-        names, structure = _new_element(made, nest)
+        names, structure = _new_element(verb, made, nest)
         node = _core.scan(self._node, made, leaves, names, structure, at)
         return self._then(node, *((slot, function if thing is stepped else thing) for slot, thing in bound))
 
@@ -116,8 +116,9 @@ class CarryingVerbs(Verbs):
         except (TypeError, ValueError) as error:
             if facts_of(error).get("operator") != "scan":
                 raise
-            error.operator = "reduce"  # type: ignore[union-attr] # the verb that was called
-            raise with_message(error, "reduce: " + str(error).removeprefix("scan: ")) from error.__cause__
+            again = with_message(error, "reduce: " + str(error).removeprefix("scan: "))
+            set_facts(again, facts_of(error) | {"operator": "reduce"})
+            raise again from error.__cause__
         for state in states:
             result = state
         return result
@@ -184,13 +185,13 @@ def _with_state(node: _core.Node, bound: Bound, initial: Any) -> tuple[Given, li
     return given, leaves, nest
 
 
-def _new_element(made: _core.Program, state: Any) -> tuple[list[str], str]:
+def _new_element(verb: str, made: _core.Program, state: Any) -> tuple[list[str], str]:
     """Return names and structure of the element that a scan's program returns next to the state."""
     described = json.loads(made.json())
     new_state, element = json.loads(described["structure"])
     if new_state != state:
         raise TypeError(
-            "scan: "
+            f"{verb}: "
             + (
                 differs("the state that the function returns", new_state, "the initial one", state)
                 or "the state that the function returns has its fields in another order than the initial one"

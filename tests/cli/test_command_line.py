@@ -840,7 +840,7 @@ def test_texts_of_a_database_are_no_broken_images(tmp_path):
         (["inspect", "none.csv"], "not_found", {"file": "none.csv", "operator": "read"}),
         (
             ["inspect", "t.csv", "--option", "columns=a"],
-            "invalid",
+            "usage",
             {
                 "option": "columns",
                 "expected": "a list of str",
@@ -849,7 +849,7 @@ def test_texts_of_a_database_are_no_broken_images(tmp_path):
                 "file": "t.csv",
             },
         ),
-        (["inspect", "t.csv", "--option", "nulls=never"], "invalid", {"option": "nulls", "got": '"never"'}),
+        (["inspect", "t.csv", "--option", "nulls=never"], "usage", {"option": "nulls", "got": '"never"'}),
         (["verify", "none"], "not_found", {"file": "none"}),
         (["run", "plan.json"], "invalid", {"operator": "plan", "expected": "version 1", "got": "99"}),
         (
@@ -863,7 +863,7 @@ def test_texts_of_a_database_are_no_broken_images(tmp_path):
 )
 def test_errors_in_json_have_facts(tmp_path, words, kind, facts):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "plan.json").write_text('{"headrace": 99, "plan": {}}')
+    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 99, "seed": 0, "plan": {"verb": "range"}}))
     said = headrace(*words, "--json", cwd=tmp_path)
     told = json.loads(said.stderr)
     assert said.returncode == told["exit_code"] != 0
