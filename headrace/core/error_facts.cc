@@ -9,9 +9,9 @@ using StringFact = std::string ErrorFacts::*;
 using NumberFact = std::optional<uint64_t> ErrorFacts::*;
 
 constexpr std::pair<const char*, StringFact> kStrings[] = {
-    {"format", &ErrorFacts::format},     {"file", &ErrorFacts::file},   {"field", &ErrorFacts::field},
-    {"operator", &ErrorFacts::op},       {"option", &ErrorFacts::option}, {"expected", &ErrorFacts::expected},
-    {"got", &ErrorFacts::got},           {"place", &ErrorFacts::place},
+    {"format", &ErrorFacts::format}, {"file", &ErrorFacts::file},     {"field", &ErrorFacts::field},
+    {"operator", &ErrorFacts::op},   {"option", &ErrorFacts::option}, {"expected", &ErrorFacts::expected},
+    {"got", &ErrorFacts::got},       {"place", &ErrorFacts::place},
 };
 constexpr std::pair<const char*, NumberFact> kNumbers[] = {
     {"byte", &ErrorFacts::byte}, {"record", &ErrorFacts::record}, {"sample", &ErrorFacts::sample}};
