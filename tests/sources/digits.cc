@@ -30,22 +30,24 @@ Result<Layout> parse(SourceFile file, std::span<const std::byte> header) {
   Layout out;
   out.start = 4 + 4 * static_cast<uint64_t>(rank);
   if (header.size() < out.start)
-    return corrupt("expected a header of " + std::to_string(out.start) + " bytes, got " +
-                   std::to_string(header.size()));
+    return corrupt({.expected = "a header of " + std::to_string(out.start) + " bytes",
+                    .got = std::to_string(header.size())});
   out.rows = dimension(header, 0);
   std::vector<int64_t> row;
   for (size_t i = 1; i < static_cast<size_t>(rank); ++i) {
     const uint64_t length = dimension(header, i);
     if (length == 0 || length > file.size / out.row_bytes)  // before the product can overflow
-      return corrupt("expected rows that fit the file, got a dimension of " + std::to_string(length));
+      return corrupt(
+          {.expected = "rows that fit the file", .got = "a dimension of " + std::to_string(length)});
     out.row_bytes *= length;
     row.push_back(static_cast<int64_t>(length));
   }
   out.row = Shape(row);
   const uint64_t data = file.size - out.start;
   if (data % out.row_bytes != 0 || data / out.row_bytes != out.rows)
-    return corrupt("expected " + std::to_string(out.rows) + " rows of " + std::to_string(out.row_bytes) +
-                   " bytes, got " + std::to_string(data) + " bytes");
+    return corrupt(
+        {.expected = std::to_string(out.rows) + " rows of " + std::to_string(out.row_bytes) + " bytes",
+         .got = std::to_string(data) + " bytes"});
   out.file = std::move(file);
   return out;
 }
@@ -132,7 +134,7 @@ int recognise(const Probe& probe) {
 
 Result<SourceOpening> open(const OpenRequest& request) {
   const Probe& path = request.path();
-  if (path.listing) return invalid("expected a file, got a folder");
+  if (path.listing) return invalid({.expected = "a file", .got = "a folder"});
   return SourceOpening{std::make_unique<OpenDigits>(SourceFile{path.path, path.info.size}),
                        [name = path.path](uint64_t) { return name; }};
 }
