@@ -41,7 +41,8 @@ class Nullable:
                 ValueError,
                 "from_arrays",
                 expected=f"a value in row {row} of column {self.name!r}",
-                got=f"null{_core.null_is_read(is_float)}",
+                got="null",
+                hint=_core.null_is_read(is_float),
             )
         if isinstance(self.values, list):
             empty, values = type(self.values[0])(), iter(self.values)
