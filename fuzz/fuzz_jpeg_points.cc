@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "headrace/codecs/jpeg/jpeg.h"
@@ -120,7 +121,8 @@ Made make(const Input& input, const ImageHeader& header, const EntropyPoints& kn
 
 Made make(const Input& input, const ImageHeader& header, Store& store) {
   return make(input, [&](auto bytes, auto& sinks, Scratch& scratch) {
-    return resample_jpeg(bytes, header, input.color, input.pictures, sinks, &store, scratch);
+    std::string_view decoder;
+    return resample_jpeg(bytes, header, input.color, input.pictures, sinks, &store, scratch, decoder);
   });
 }
 
