@@ -184,11 +184,10 @@ Result<ImageHeader> read_image_header(Bytes bytes) {
   const std::string size = std::to_string(header.height) + " x " + std::to_string(header.width);
   if (header.height < 1 || header.width < 1) return corrupt("an image without pixels: " + size);
   if (std::max(header.height, header.width) > kMaxImageSide)
-    return corrupt({.expected = "sides of at most " + std::to_string(kMaxImageSide) + " pixels",
-                    .got = std::string(size)});
-  if (header.height * header.width > kMaxImagePixels)
     return corrupt(
-        {.expected = "at most " + std::to_string(kMaxImagePixels) + " pixels", .got = std::string(size)});
+        {.expected = "sides of at most " + std::to_string(kMaxImageSide) + " pixels", .got = size});
+  if (header.height * header.width > kMaxImagePixels)
+    return corrupt({.expected = "at most " + std::to_string(kMaxImagePixels) + " pixels", .got = size});
   return header;
 }
 

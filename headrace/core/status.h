@@ -68,12 +68,15 @@ class [[nodiscard]] Status {
   // The same error, with the system's errno and path.
   Status refused(int error_number, std::string_view path) &&;
 
-  // The same error, with facts that its text shows too:
+  // The same error, with facts that its text shows too; free when ok:
   Status in_file(std::string_view path) &&;             // "'PATH': …"
   Status in_format(std::string_view name) &&;           // "NAME: …"
   Status in_op(std::string_view name) &&;               // "NAME: …"
   Status in_option(std::string_view name) &&;           // "NAME: …"
   Status in_field(std::string_view name) &&;            // "field 'NAME': …"
+  Status of_field(std::string_view name) &&;            // "'NAME': …"
+  Status in_column(std::string_view name) &&;           // "column 'NAME': …", which is a field
+  Status at_byte(uint64_t byte) &&;                     // "… (at byte BYTE)"
   Status at_record(uint64_t record, uint64_t byte) &&;  // "… (record RECORD at byte BYTE)"
   Status at_place(std::string_view place) &&;           // "… (PLACE)"; nothing if a place is known
 

@@ -83,16 +83,14 @@ void Value::set(std::string_view key, Value value) {
 Result<int64_t> Value::get_integer(std::string_view key) const {
   const Value* v = find(key);
   if (v && v->integer()) return *v->integer();
-  return invalid({.expected = "an integer '" + std::string(key) + "'",
-                  .got = std::string((v ? v->dump() : "nothing"))})
+  return invalid({.expected = "an integer '" + std::string(key) + "'", .got = v ? v->dump() : "nothing"})
       .in_op("json");
 }
 
 Result<std::string> Value::get_text(std::string_view key) const {
   const Value* v = find(key);
   if (v && v->text()) return *v->text();
-  return invalid({.expected = "a string '" + std::string(key) + "'",
-                  .got = std::string((v ? v->dump() : "nothing"))})
+  return invalid({.expected = "a string '" + std::string(key) + "'", .got = v ? v->dump() : "nothing"})
       .in_op("json");
 }
 

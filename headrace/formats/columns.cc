@@ -33,7 +33,7 @@ Status FieldColumn::check(const std::vector<Tensor>& fields) const {
   const uint64_t size = value.size_bytes();
   uint64_t at = 0;
   const auto wrong = [&](const std::string& wanted, const std::string& got) {
-    return invalid({.expected = "lengths that " + wanted, .got = std::string(got)}).in_field(name);
+    return invalid({.expected = "lengths that " + wanted, .got = got}).in_field(name);
   };
   const std::string add_up = "add up to the " + std::to_string(size) + " bytes of its strings";
   for (int64_t i = 0; i < num_texts(fields); ++i) {

@@ -8,12 +8,6 @@ from typing import Any, TypeVar, cast
 
 _Error = TypeVar("_Error", bound=BaseException)
 
-# The attributes of every exception that the engine raises; None where nothing is known.
-FACTS = (
-    *("format", "file", "field", "operator", "option", "expected", "got", "place"),
-    *("byte", "record", "sample"),
-)
-
 
 class Facts:
     """What is known of an error besides its message; None where nothing is known.
@@ -45,6 +39,9 @@ class Facts:
     byte: int | None = None
     record: int | None = None
     sample: int | None = None
+
+
+FACTS = tuple(Facts.__annotations__)
 
 
 class HeadraceError(Facts, RuntimeError):

@@ -191,10 +191,7 @@ def list_splits(
     Example:
         hr.list_splits("chest_xray")  # ["test", "train", "val"]
     """
-    try:
-        return _core.list_splits(os.fspath(path), format or "", skip_unreadable)
-    except FileNotFoundError as error:
-        raise with_message(error, str(error)) from None
+    return _core.list_splits(os.fspath(path), format or "", skip_unreadable)
 
 
 def list_files(pattern: str | os.PathLike[str], *, skip_unreadable: bool = False) -> Dataset:

@@ -20,10 +20,10 @@ Status unpack_bzip2(std::span<const std::byte> packed, std::span<std::byte> out)
   if (code == BZ_MEM_ERROR) return {Code::exhausted, "bzip2: no memory to decompress"};
   if (code == BZ_OK && made == out.size()) return {};
   return corrupt({.expected = std::to_string(out.size()) + " bytes",
-                  .got = std::string((code == BZ_OK               ? std::to_string(made)
-                                      : code == BZ_OUTBUFF_FULL   ? "more"
-                                      : code == BZ_UNEXPECTED_EOF ? "fewer"
-                                                                  : "damaged data"))})
+                  .got = code == BZ_OK               ? std::to_string(made)
+                         : code == BZ_OUTBUFF_FULL   ? "more"
+                         : code == BZ_UNEXPECTED_EOF ? "fewer"
+                                                     : "damaged data"})
       .before("bzip2: ");
 }
 

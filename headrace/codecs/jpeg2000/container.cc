@@ -47,8 +47,7 @@ std::optional<JpBox> next_box(Bytes& bytes) {
 }
 
 Status unavailable(const std::string& what) {
-  return {Code::unavailable,
-          Mismatch{.expected = "a JPEG 2000 of grey, RGB, sYCC or CMYK", .got = std::string(what)}};
+  return {Code::unavailable, Mismatch{.expected = "a JPEG 2000 of grey, RGB, sYCC or CMYK", .got = what}};
 }
 
 // Of ISO 15444-1 and 15444-2.

@@ -27,7 +27,7 @@ std::string_view name_of(Packed kind) {
 }
 
 Status wrong_size(std::string_view codec, uint64_t wanted, const std::string& got) {
-  return corrupt({.expected = std::to_string(wanted) + " bytes", .got = std::string(got)})
+  return corrupt({.expected = std::to_string(wanted) + " bytes", .got = got})
       .before(std::string(codec) + ": ");
 }
 

@@ -19,8 +19,7 @@ Status check(const MixWeights& step) {
       return invalid("weights must be finite and at least 0, got " + text_of(step.weights)).in_op("mix");
     any = any || weight > 0;
   }
-  if (!any)
-    return invalid({.expected = "a weight above 0", .got = std::string(text_of(step.weights))}).in_op("mix");
+  if (!any) return invalid({.expected = "a weight above 0", .got = text_of(step.weights)}).in_op("mix");
   if (shares_of(step.weights).empty())
     return invalid("each weight must be 0 or at least 1 in 65521 of their sum, got " + text_of(step.weights))
         .in_op("mix");

@@ -18,7 +18,7 @@ Result<uint64_t> take_number(std::span<const std::byte>& bytes, const char* what
   uint64_t out = 0;
   size_t length = 0;
   while (length < bytes.size() && length < 10 && (bytes[length] & std::byte{0x80}) != std::byte{0}) ++length;
-  if (!reader.varint(out)) return corrupt({.expected = std::string(what), .got = "no number"});
+  if (!reader.varint(out)) return corrupt({.expected = what, .got = "no number"});
   bytes = bytes.subspan(length + 1);
   return out;
 }

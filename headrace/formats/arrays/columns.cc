@@ -138,16 +138,14 @@ Status check_bytes(const Tensor& tensor, const std::string& name) {
     empty = empty || dim == 0;
     if (dim < 0 || __builtin_mul_overflow(most, std::max<uint64_t>(static_cast<uint64_t>(dim), 1), &most))
       return invalid({.expected = "a shape that fits in memory", .got = tensor.shape.text()})
-          .with({.field = name})
-          .before("'" + name + "': ")
+          .of_field(name)
           .in_format("arrays");
   }
   const uint64_t wanted = empty ? 0 : most;
   const uint64_t held = tensor.buffer ? tensor.buffer->size() : 0;
   if (tensor.offset > held || wanted > held - tensor.offset)
     return invalid({.expected = std::to_string(wanted) + " bytes", .got = std::to_string(held)})
-        .with({.field = name})
-        .before("'" + name + "': ")
+        .of_field(name)
         .in_format("arrays");
   return {};
 }
@@ -163,8 +161,7 @@ Result<TensorSpec> common_spec(const std::vector<Tensor>& rows, const std::strin
     if (row.is_ragged() || row.dtype != spec.dtype || row.shape.rank() != spec.shape.rank())
       return invalid({.expected = "rows of one dtype and rank",
                       .got = spec.text() + " and " + row.view().spec().text()})
-          .with({.field = name})
-          .before("'" + name + "': ")
+          .of_field(name)
           .in_format("arrays");
     for (int i = 0; i < spec.shape.rank(); ++i)
       if (row.shape[i] != spec.shape[i]) spec.shape.set(i, kAny);
@@ -182,13 +179,11 @@ Result<Column> column_of(Tensor tensor, const std::string& name, TensorSpec& spe
   if (is_text(tensor.dtype))
     return invalid({.expected = "one tensor per row for " + std::string(dtype_name(tensor.dtype)),
                     .got = tensor.view().spec().text()})
-        .with({.field = name})
-        .before("'" + name + "': ")
+        .of_field(name)
         .in_format("arrays");
   if (tensor.shape.rank() == 0)
     return invalid({.expected = "an axis 0 to slice along", .got = "a scalar"})
-        .with({.field = name})
-        .before("'" + name + "': ")
+        .of_field(name)
         .in_format("arrays");
   HEADRACE_TRY(check_bytes(tensor, name));
   spec = {tensor.dtype, tensor.shape.without_front()};

@@ -19,9 +19,7 @@ std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Status at_byte(Status status, uint64_t byte) {
-  return std::move(status).with({.byte = byte}).after(" (at byte " + std::to_string(byte) + ")");
-}
+Status at_byte(Status status, uint64_t byte) { return std::move(status).at_byte(byte); }
 
 // Collects the index of a file, message by message.
 class Found {

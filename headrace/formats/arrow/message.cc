@@ -57,7 +57,7 @@ Result<Message> Message::read(std::span<const std::byte> bytes) {
   const uint64_t length = metadata_length(bytes), prefix = prefix_of(bytes);
   if (length == 0 || length > bytes.size())
     return corrupt({.expected = "message metadata in " + std::to_string(bytes.size()) + " bytes",
-                    .got = std::string((length == 0 ? "none" : std::to_string(length)))});
+                    .got = length == 0 ? "none" : std::to_string(length)});
   HEADRACE_ASSIGN(const FlatTable root, FlatTable::root(bytes.subspan(prefix, length - prefix)));
   HEADRACE_ASSIGN(const auto version, root.number<int16_t>(0, 0));
   HEADRACE_ASSIGN(const auto kind, root.number<uint8_t>(1, 0));

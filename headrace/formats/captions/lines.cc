@@ -127,7 +127,7 @@ Result<Captions> parse_captions(std::string_view text) {
     if (trimmed(line).empty()) continue;
     CaptionLine one;
     if (line.find('\0') != std::string_view::npos || !read(line, one))
-      return corrupt({.expected = std::string(wanted_of(form)),
+      return corrupt({.expected = wanted_of(form),
                       .got = "'" + std::string(line.substr(0, utf8_prefix(line.substr(0, 80)))) + "'"})
           .with({.record = number - 1})
           .before("line " + std::to_string(number) + ": ");

@@ -205,7 +205,7 @@ Result<CocoMasks> masks_of(const OpenRequest& request) {
   if (!given || given->is_null()) return CocoMasks::none;
   if (given->boolean()) return *given->boolean() ? CocoMasks::planes : CocoMasks::none;
   if (given->text() && *given->text() == "map") return CocoMasks::map;
-  return invalid({.expected = "a bool or \"map\"", .got = std::string(given->dump())}).in_option("masks");
+  return invalid({.expected = "a bool or \"map\"", .got = given->dump()}).in_option("masks");
 }
 
 // An option with two possible values.

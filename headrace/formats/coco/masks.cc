@@ -75,7 +75,7 @@ uint64_t longer_side(const Point& a, const Point& b) {
 Status wrong_sum(uint64_t sum, const MaskSize& size) {
   return corrupt({.expected = "runs of " + std::to_string(size.pixels()) + " pixels, " +
                               std::to_string(size.height) + " x " + std::to_string(size.width),
-                  .got = std::string((sum > size.pixels() ? "more" : std::to_string(sum)))});
+                  .got = sum > size.pixels() ? "more" : std::to_string(sum)});
 }
 
 // Collects runs in the order of the counts.

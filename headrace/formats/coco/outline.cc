@@ -24,7 +24,7 @@ template <class T> Status read_numbers(JsonReader& reader, const char* wanted, s
     const char* const end = item.text.data() + item.text.size();
     const auto [at, error] = std::from_chars(item.text.data(), end, value);
     if (item.type == JsonType::text || error != std::errc() || at != end)
-      return corrupt({.expected = std::string(wanted), .got = std::string(item.text.substr(0, 40))});
+      return corrupt({.expected = wanted, .got = std::string(item.text.substr(0, 40))});
     out.push_back(value);
   }
   return reader.ok() ? Status() : not_json(reader);

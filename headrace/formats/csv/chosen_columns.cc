@@ -66,8 +66,8 @@ Result<std::vector<std::string>> names_of(const CsvOptions& options, const std::
                                           (is_given ? " as in names=" : " as in the files before it"),
                               .got = std::to_string(here.size())}));
     if (!is_given && here != out)
-      return of_file(invalid({.expected = "the columns of the files before it (" + list_of(out) + ")",
-                              .got = std::string(list_of(here))}));
+      return of_file(invalid(
+          {.expected = "the columns of the files before it (" + list_of(out) + ")", .got = list_of(here)}));
   }
   if (out.empty())
     return invalid(
@@ -252,8 +252,7 @@ Status CsvTable::read(const Record& record, std::vector<Tensor>& fields) const {
         return corrupt({.expected = "numbers that float64 holds",
                         .got = std::string(text) + how_to_read_rounded(column.name)})
             .with({.field = column.name})
-            .with({.field = column.name})
-            .before("column " + in_quotes(column.name) + ": ");
+            .in_column(column.name);
       fields[i] = Tensor{numbers, i * kSlot, column.dtype, Shape(), nullptr};
       continue;
     }

@@ -148,7 +148,7 @@ Status check_beside(const NewDataset& wanted) {
     if (exists(path) && std::ranges::find(ours, path) == ours.end())
       return invalid(in_quotes(path) + " exists already, and the data set would write its own; remove it" +
                      (wanted.overwrite ? "" : ", or set overwrite=True (--overwrite) if Headrace wrote it"))
-          .with({.file = std::string(path)});
+          .with({.file = path});
   return {};
 }
 
@@ -156,16 +156,16 @@ Status check_target(const NewDataset& wanted) {
   std::error_code error;
   if (const auto leads = std::filesystem::read_symlink(wanted.target, error); !error)
     return invalid(in_quotes(wanted.target) + " is a link; write to its target " + in_quotes(leads.native()))
-        .with({.file = std::string(wanted.target)});
+        .with({.file = wanted.target});
   if (is_empty_folder(wanted.target)) {
     if (!wanted.makes_folder)
       return invalid(in_quotes(wanted.target) + " is a folder, but the data set is a file; remove the folder")
-          .with({.file = std::string(wanted.target)});
+          .with({.file = wanted.target});
   } else if (exists(wanted.target)) {
     HEADRACE_TRY(check_ours(wanted.target, wanted.overwrite));
     if (!wanted.overwrite)
       return invalid(in_quotes(wanted.target) + " exists already; overwrite=True (--overwrite) replaces it")
-          .with({.file = std::string(wanted.target)});
+          .with({.file = wanted.target});
   }
   return check_beside(wanted);
 }
@@ -200,7 +200,7 @@ Status UnfinishedDataset::enter() {
   HEADRACE_ASSIGN(lock_, std::move(lock));
   if (!lock_)
     return Status(Code::io, in_quotes(wanted_.target) + " is being written by another process")
-        .with({.file = std::string(wanted_.target)});
+        .with({.file = wanted_.target});
   HEADRACE_TRY(restore_old());
   const auto journal = text_of(under(partial_, kJournal));
   if (!journal.ok()) return start_journal();
@@ -226,7 +226,7 @@ Status UnfinishedDataset::check_partial() const {
   const Status refused =
       invalid(in_quotes(partial_) +
               " is needed for the unfinished data set, but something else is there; move it away")
-          .with({.file = std::string(partial_)});
+          .with({.file = partial_});
   std::error_code error;
   if (!std::filesystem::is_directory(std::filesystem::symlink_status(partial_, error))) return refused;
   if (const auto journal = text_of(under(partial_, kJournal)); journal.ok())
@@ -467,7 +467,7 @@ Status check_finished(Store& store, const std::string& path) {
       return invalid(in_quotes(folder) +
                      " is an unfinished data set: it is still being written, or its writer was stopped; "
                      "writing it again continues from there")
-          .with({.file = std::string(folder)});
+          .with({.file = folder});
   }
   return {};
 }

@@ -18,7 +18,7 @@ Status lay_out(const Layout& layout, uint64_t size, bool whole, FileIndex& index
   if (whole && (!has_room || body % layout.record != 0))
     return corrupt({.expected = "whole records of " + bytes_text(layout.record) + " between a header of " +
                                 bytes_text(layout.header) + " and a footer of " + bytes_text(layout.footer),
-                    .got = std::string(bytes_text(size))});
+                    .got = bytes_text(size)});
   index.records.resize(body / layout.record);
   for (uint64_t i = 0; i < index.records.size(); ++i)
     index.records[i] = {layout.header + i * layout.record, layout.record};

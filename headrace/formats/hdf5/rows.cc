@@ -59,11 +59,7 @@ class Rows final : public Block {
         continue;
       }
       Status status = get_run(leaf, runs_[run++].runs[row], fields[i]);
-      if (!status.ok())
-        return std::move(status)
-            .with({.field = table_->schema.names[i]})
-            .before("'" + table_->schema.names[i] + "': ")
-            .in_format("hdf5");
+      if (!status.ok()) return std::move(status).of_field(table_->schema.names[i]).in_format("hdf5");
     }
     return {};
   }
@@ -314,9 +310,7 @@ class OpenRows final : public Opening<BlockPtr> {
       if (read.ok())
         collection.objects = *std::move(read);
       else
-        collection.refusal = read.status()
-                                 .with({.byte = collection.address})
-                                 .after(" (at byte " + std::to_string(collection.address) + ")");
+        collection.refusal = read.status().at_byte(collection.address);
     }
     std::vector<char> lacks(out_->collections_.size());
     for (const RunField& field : out_->runs_)

@@ -114,7 +114,7 @@ class Parser {
 
 Result<HuggingFaceFeatures> HuggingFaceFeatures::parse(const Value& features) {
   if (!features.object())
-    return corrupt({.expected = "an object 'features'", .got = std::string(features.dump().substr(0, 40))});
+    return corrupt({.expected = "an object 'features'", .got = features.dump().substr(0, 40)});
   HuggingFaceFeatures out;
   HEADRACE_TRY(Parser(&out).members(*features.object(), "", Parser::In::nothing));
   return out;

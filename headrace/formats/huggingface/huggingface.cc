@@ -104,7 +104,7 @@ class OpenHuggingFace final : public Opening<OtherData> {
     std::vector<std::string> splits;
     for (const Value& one : *list->list()) {
       if (!one.text() || !is_below(*one.text()) || one.text()->find('/') != std::string::npos)
-        return corrupt({.expected = "names of splits", .got = std::string(one.dump().substr(0, 80))})
+        return corrupt({.expected = "names of splits", .got = one.dump().substr(0, 80)})
             .in_file((*paths_)[0]);
       splits.push_back(*one.text());
     }

@@ -150,9 +150,8 @@ Status check_classes(const std::set<std::string_view>& found, const std::vector<
   }
   if (missing.empty() || left == 0) return {};
   if (left > kShownFolders) unnamed += " and " + std::to_string(left - kShownFolders) + " more";
-  return invalid({.expected = "folders with images",
-                  .got = std::string(missing),
-                  .fix = "folders not listed are " + unnamed})
+  return invalid(
+             {.expected = "folders with images", .got = missing, .fix = "folders not listed are " + unnamed})
       .in_option("classes");
 }
 

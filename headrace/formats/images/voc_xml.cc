@@ -340,7 +340,7 @@ Result<std::vector<std::string>> places(const std::string& path, const Value& op
   for (const char* name : {"images", "annotations"}) {
     const Value* given = options.find(name);
     if (given && !given->is_null() && !given->text())
-      return invalid({.expected = "a str", .got = std::string(given->dump())}).in_option(name);
+      return invalid({.expected = "a str", .got = given->dump()}).in_option(name);
     out.push_back(given && given->text() ? join_path(path, *given->text()) : path);
   }
   if (out[0] == out[1] && out[0] == path) out.clear();

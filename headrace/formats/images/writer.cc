@@ -109,7 +109,7 @@ class ImageFolderWriter final : public FileWriter {
       }
     });
     if (out < 0)
-      return invalid({.expected = "labels that are integers of at least 0", .got = std::string(got)})
+      return invalid({.expected = "labels that are integers of at least 0", .got = got})
           .in_format("image_folder");
     return out;
   }

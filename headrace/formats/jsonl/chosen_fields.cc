@@ -49,7 +49,7 @@ Status in_column(const JsonColumn& column, const JsonSpan& value, Status status)
   if (!number.empty())
     status = corrupt({.expected = "numbers that float64 holds",
                       .got = std::string(number) + how_to_read_rounded(column.name)});
-  return std::move(status).with({.field = column.name}).before("column " + in_quotes(column.name) + ": ");
+  return std::move(status).in_column(column.name);
 }
 
 // The value for null and missing keys, made once.

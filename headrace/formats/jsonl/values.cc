@@ -139,8 +139,7 @@ Status write_shaped(const JsonSpan& value, const TensorSpec& spec, Rounding roun
 
 // Calls `take` with each string of a list.
 template <class Take> Status each_text(const JsonSpan& list, const Take& take) {
-  if (list.type != JsonType::list)
-    return corrupt({.expected = "a list of strings", .got = std::string(shown(list))});
+  if (list.type != JsonType::list) return corrupt({.expected = "a list of strings", .got = shown(list)});
   JsonReader reader(list.text);
   JsonSpan item;
   reader.begin_list();

@@ -68,7 +68,7 @@ class Tree {
     const Value *type = node.find("type"), *children = node.find("children_spec");
     if (!node.object() || !type || !children || !children->list())
       return corrupt({.expected = "'type' and 'children_spec' in the tree of a sample",
-                      .got = std::string(node.dump().substr(0, 60))});
+                      .got = node.dump().substr(0, 60)});
     if (type->is_null()) {
       out_.structure += std::to_string(out_.names.size());
       out_.names.push_back(path.empty() ? "0" : path);
@@ -205,8 +205,7 @@ Result<Leaves> Leaves::parse(const Value& formats, const Value& tree) {
   // A version, then the tree.
   HEADRACE_ASSIGN(const Value spec, tree.text() ? Value::parse(*tree.text()) : Result<Value>(tree));
   if (!spec.list() || spec.list()->size() != 2)
-    return corrupt(
-        {.expected = "'data_spec' with a version and a tree", .got = std::string(spec.dump().substr(0, 60))});
+    return corrupt({.expected = "'data_spec' with a version and a tree", .got = spec.dump().substr(0, 60)});
   HEADRACE_TRY(Tree(out).walk((*spec.list())[1], ""));
   if (out.names.size() != out.all.size())
     return corrupt({.expected = "a tree of " + std::to_string(out.all.size()) + " leaves",

@@ -14,7 +14,7 @@ enum NodeFlag : uint16_t { kBigData = 1, kSubData = 2, kDupData = 4 };
 constexpr uint64_t kNamedDatabase = 48;  // bytes of the value that describes one
 
 Status expected(const std::string& what, uint64_t got) {
-  return corrupt({.expected = std::string(what), .got = std::to_string(got)});
+  return corrupt({.expected = what, .got = std::to_string(got)});
 }
 
 Status check_number(std::span<const std::byte> page, uint64_t number) {

@@ -240,8 +240,7 @@ template <class Take> Status each_value(const MdsColumns& columns, const Record&
                      " bytes, but only " + std::to_string(bytes.size() - at) + " are left of the sample");
     HEADRACE_TRY(take(column, Record{sample.buffer, sample.offset + at, size})
                      .with({.field = column.name})
-                     .with({.field = column.name})
-                     .before("column " + in_quotes(column.name) + ": "));
+                     .in_column(column.name));
     at += size;
   }
   if (at == bytes.size()) return {};
@@ -265,16 +264,16 @@ std::optional<DType> mds_dtype_of(uint8_t code) {
 
 Result<MdsColumn> mds_column(std::string name, std::string encoding, std::optional<uint32_t> size) {
   MdsColumn out{std::move(name), std::move(encoding), size};
-  if (Status status = parse_encoding(out); !status.ok())
+  const auto in_this = [&](Status status) {
     return std::move(status)
         .with({.field = out.name})
         .before("column " + in_quotes(out.name) + " of encoding " + in_quotes(out.encoding) + ": ");
+  };
+  if (const Status status = parse_encoding(out); !status.ok()) return in_this(status);
   const std::optional<uint64_t> bytes = bytes_of(out);
   if (bytes.has_value() != size.has_value() || (bytes && *bytes != *size))
-    return corrupt({.expected =
-                        std::string((bytes ? std::to_string(*bytes) + " bytes per value" : "no fixed size")),
-                    .got = std::string((size ? std::to_string(*size) : "none"))})
-        .before("column " + in_quotes(out.name) + " of encoding " + in_quotes(out.encoding) + ": ");
+    return in_this(corrupt({.expected = bytes ? std::to_string(*bytes) + " bytes per value" : "no fixed size",
+                            .got = size ? std::to_string(*size) : "none"}));
   return out;
 }
 

@@ -48,7 +48,7 @@ class Verified final : public Opening<FileIndex> {
     if (done_ < size_)
       return Step<FileIndex>(std::vector<Extent>{{0, done_, std::min(kWindow, size_ - done_)}});
     if (const std::string got = digest(); got != wanted_)
-      return corrupt({.expected = "the " + std::string(name_) + " hash " + wanted_, .got = std::string(got)});
+      return corrupt({.expected = "the " + std::string(name_) + " hash " + wanted_, .got = got});
     is_done_ = true;
     return opening_->advance({});
   }

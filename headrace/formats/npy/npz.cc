@@ -187,7 +187,7 @@ class FindNpz final : public Opening<FoundArrays> {
         std::ranges::all_of(arrays, [&](const FoundArray& array) { return array.count == arrays[0].count; });
     if (!are_equal)
       return invalid({.expected = "arrays with the same number of rows",
-                      .got = std::string(counts_text(arrays)),
+                      .got = counts_text(arrays),
                       .fix = "choose those that belong together with fields="});
     return Step<FoundArrays>(std::move(arrays));
   }

@@ -28,7 +28,7 @@ Result<Value> options_of_files(const Value& options, std::vector<ConstantField>&
     if (std::ranges::none_of(left, [&](const ConstantField& field) { return Value(field.name) == column; }))
       of_files.push_back(column);
   if (of_files.empty())
-    return invalid({.expected = "at least one column of the files", .got = std::string(columns->dump())})
+    return invalid({.expected = "at least one column of the files", .got = columns->dump()})
         .in_option("columns");
   std::erase_if(left, [&](const ConstantField& field) { return !is_wanted(field); });
   Value out = options;

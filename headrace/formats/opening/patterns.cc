@@ -280,7 +280,7 @@ Result<std::vector<std::string>> expand(Store& store, const std::string& pattern
   }
   const auto not_found = [&](const std::string& text) {
     return Status(Code::not_found, in_quotes(pattern) + " " + text + what_is_there(store, pattern))
-        .with({.file = std::string(pattern)})
+        .with({.file = pattern})
         .refused(ENOENT, pattern);
   };
   if (out.empty()) return not_found("matches no file");

@@ -140,9 +140,9 @@ Result<Shards> shards_of(const Listing& listing) {
   }
   if (kinds.empty())
     return invalid({.expected = "a folder of data files",
-                    .got = std::string((folders.empty() ? std::string("none")
-                                                        : "only folders; pass one of them, such as " +
-                                                              folders_text(folders) + ", or a pattern"))});
+                    .got = folders.empty() ? std::string("none")
+                                           : "only folders; pass one of them, such as " +
+                                                 folders_text(folders) + ", or a pattern"});
   const auto by_count = [](const auto& a, const auto& b) { return a.second < b.second; };
   const std::string& kind = std::max_element(kinds.begin(), kinds.end(), by_count)->first;
   Shards out;

@@ -324,7 +324,7 @@ Result<std::optional<SourcePtr>> open_several_of_format(Store& store, const Want
     HEADRACE_ASSIGN(names, GivenOptions{wanted.options}.strings(kSplit));
   }
   if (names.empty())
-    return invalid({.expected = "at least one name", .got = std::string(choice->dump())}).in_option("split");
+    return invalid({.expected = "at least one name", .got = choice->dump()}).in_option("split");
   if (choice->list()) {
     HEADRACE_ASSIGN(names, meant_by_format(*info, looked, names, store));
     HEADRACE_TRY(check_named_once(*choice->list(), names));

@@ -411,9 +411,7 @@ Status ChunkReader::stored_numbers(Encoding encoding, const Bytes& body, std::sp
 }
 
 Result<Values> ChunkReader::finish(uint64_t rows) {
-  const auto wrong = [&](Status status) {
-    return std::move(status).with({.field = column_.name}).before("column '" + column_.name + "': ");
-  };
+  const auto wrong = [&](Status status) { return std::move(status).in_column(column_.name); };
   if (out_.rows != rows)
     return wrong(corrupt({.expected = std::to_string(rows) + " rows", .got = std::to_string(out_.rows)}));
   if (!open_.empty()) (void)end_lists(0);

@@ -62,7 +62,7 @@ Result<Tensor> joined(std::span<const std::byte> bytes) {
 
 Result<RecordioPart> recordio_part(std::span<const std::byte> header, uint64_t left) {
   if (load<uint32_t>(header) != kRecordioMagic)
-    return corrupt({.expected = "the magic word 0a 23 d7 ce", .got = std::string(hex(header.data()))});
+    return corrupt({.expected = "the magic word 0a 23 d7 ce", .got = hex(header.data())});
   const uint32_t word = load<uint32_t>(header, 4);
   if (word >> 29 > 3)
     return corrupt({.expected = "a part of kind 0 to 3", .got = std::to_string(word >> 29)});

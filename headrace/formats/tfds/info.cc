@@ -51,7 +51,7 @@ Result<TfdsSplit> parse_split(const Value& value) {
   for (const Value& length : *lengths->list()) {
     uint64_t count = 0;
     if (!read_count(length, count) || count > kMostSamples - out.size)
-      return corrupt({.expected = "numbers of samples", .got = std::string(length.dump().substr(0, 40))})
+      return corrupt({.expected = "numbers of samples", .got = length.dump().substr(0, 40)})
           .before("'shardLengths' of split " + in_quotes(out.name) + ": ");
     out.shards.push_back(count);
     out.size += count;

@@ -132,8 +132,7 @@ Status check_large(std::string_view name, const View& view) {
   const auto large = std::ranges::find_if(values, [](uint64_t value) { return value >> 63 != 0; });
   if (large == values.end()) return {};
   return invalid({.expected = "integers below 2^63", .got = std::to_string(*large)})
-      .with({.field = std::string(name)})
-      .before(in_quotes(name) + ": ")
+      .of_field(name)
       .in_format("tfrecord");
 }
 
@@ -147,8 +146,7 @@ Status check_rounding(std::string_view name, const View& view) {
   return invalid({.expected = "numbers that float32 holds exactly",
                   .got = Value(*rounded).dump(),
                   .fix = "allow rounding with round=True or cast the field to float32"})
-      .with({.field = std::string(name)})
-      .before(in_quotes(name) + ": ")
+      .of_field(name)
       .in_format("tfrecord");
 }
 

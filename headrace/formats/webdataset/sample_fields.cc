@@ -40,10 +40,8 @@ Result<Tensor> array_of(const Tensor& file, const TensorSpec& wanted, std::strin
   HEADRACE_ASSIGN(Tensor array, read_array(file, suffix));
   const TensorSpec spec = array.view().spec();
   if (spec.dtype != wanted.dtype || spec.shape.rank() != wanted.shape.rank())
-    return corrupt({.expected = shown(wanted) + " as in the first sample", .got = std::string(shown(spec))})
-        .with({.field = std::string(suffix)})
-        .with({.field = std::string(suffix)})
-        .before(in_quotes(suffix) + ": ");
+    return corrupt({.expected = shown(wanted) + " as in the first sample", .got = shown(spec)})
+        .of_field(suffix);
   return array;
 }
 
@@ -236,31 +234,22 @@ Result<Tensor> read_whole_number(std::string_view text, std::string_view suffix)
   const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (digits.empty() || error != std::errc() || after != digits.data() + digits.size())
     return corrupt({.expected = "an integer",
-                    .got = std::string(shown_bytes(text.substr(0, kShown))),
+                    .got = shown_bytes(text.substr(0, kShown)),
                     .fix = "decode=False reads its bytes"})
-        .with({.field = std::string(suffix)})
-        .with({.field = std::string(suffix)})
-        .before(in_quotes(suffix) + ": ");
+        .of_field(suffix);
   return scalar(value);
 }
 
 Result<Tensor> read_array(const Tensor& file, std::string_view suffix) {
   const auto bytes = file.view().bytes();
   const auto header = read_npy_header(bytes);
-  if (!header.ok())
-    return header.status()
-        .with({.field = std::string(suffix)})
-        .with({.field = std::string(suffix)})
-        .before(in_quotes(suffix) + ": ")
-        .after("; decode=False reads its bytes");
+  if (!header.ok()) return header.status().of_field(suffix).after("; decode=False reads its bytes");
   const TensorSpec spec{header->dtype, header->shape};
   const size_t size = spec.size_bytes(), there = bytes.size() - header->data;
   if (size != there)
     return corrupt(
                {.expected = std::to_string(size) + " bytes for " + spec.text(), .got = std::to_string(there)})
-        .with({.field = std::string(suffix)})
-        .with({.field = std::string(suffix)})
-        .before(in_quotes(suffix) + ": ");
+        .of_field(suffix);
   const bool is_aligned = reinterpret_cast<uintptr_t>(bytes.data() + header->data) % size_of(spec.dtype) == 0;
   if (is_npy_plain(*header) && is_aligned)
     return Tensor{file.buffer, file.offset + header->data, spec.dtype, spec.shape, nullptr};
@@ -300,7 +289,7 @@ Status SampleFields::choose(const std::vector<FirstMember>& first) {
       if (member == first.end() || !member->has_array)
         return invalid({.expected = "an array of numbers in " + in_quotes(name) +
                                     " of the first sample, which sets dtype and rank for all",
-                        .got = std::string((member == first.end() ? "none" : "something else")),
+                        .got = member == first.end() ? "none" : "something else",
                         .fix = "decode=False reads bytes"});
       field.spec = member->array;
     }

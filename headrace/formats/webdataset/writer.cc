@@ -177,19 +177,13 @@ class WebdatasetWriter final : public FileWriter {
       if (members_[i].content == Content::array) append_npy(fields[i].view(), made_[i]);
       if (members_[i].content == Content::number) {
         auto number = whole(fields[i].view());
-        if (!number.ok())
-          return number.status()
-              .with({.field = std::string(schema_.names[i])})
-              .with({.field = schema_.names[i]})
-              .before(in_quotes(schema_.names[i]) + ": ");
+        if (!number.ok()) return number.status().of_field(schema_.names[i]);
         made_[i] = std::to_string(*number);
       }
       if (data_of(fields[i], i).size() > kMostMember)
         return invalid({.expected = "at most 2 GiB",
                         .got = std::to_string(data_of(fields[i], i).size()) + " bytes"})
-            .with({.field = std::string(schema_.names[i])})
-            .with({.field = schema_.names[i]})
-            .before(in_quotes(schema_.names[i]) + ": ");
+            .of_field(schema_.names[i]);
     }
     return {};
   }

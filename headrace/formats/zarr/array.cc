@@ -15,16 +15,16 @@ constexpr size_t kMostAxes = kMaxRank + 1;
 
 Result<Dims> lengths_of(std::string_view key, const Value* list) {
   if (!list || !list->list())
-    return corrupt({.expected = "a list '" + std::string(key) + "'",
-                    .got = std::string((list ? list->dump().substr(0, 80) : "none"))});
+    return corrupt(
+        {.expected = "a list '" + std::string(key) + "'", .got = list ? list->dump().substr(0, 80) : "none"});
   if (list->list()->size() > kMostAxes)
     return Status(Code::unavailable,
                   {.expected = "at most 9 axes", .got = std::to_string(list->list()->size())});
   Dims out;
   for (const Value& dim : *list->list()) {
     if (!dim.integer() || *dim.integer() < 0)
-      return corrupt({.expected = "numbers >= 0 in '" + std::string(key) + "'",
-                      .got = std::string(dim.dump().substr(0, 40))});
+      return corrupt(
+          {.expected = "numbers >= 0 in '" + std::string(key) + "'", .got = dim.dump().substr(0, 40)});
     out.push_back(static_cast<uint64_t>(*dim.integer()));
   }
   return out;
@@ -34,8 +34,7 @@ Status take_separator(const Value* separator, char fallback, Array& out) {
   out.separator = fallback;
   if (!separator || separator->is_null()) return {};
   if (!separator->text() || (*separator->text() != "." && *separator->text() != "/"))
-    return corrupt(
-        {.expected = "a separator of \".\" or \"/\"", .got = std::string(separator->dump().substr(0, 40))});
+    return corrupt({.expected = "a separator of \".\" or \"/\"", .got = separator->dump().substr(0, 40)});
   out.separator = (*separator->text())[0];
   return {};
 }
@@ -84,8 +83,7 @@ Status check_counts(const Array& out) {
 }
 
 Status take_v2(const Value& json, Array& out) {
-  if (!json.object())
-    return corrupt({.expected = "an object", .got = std::string(json.dump().substr(0, 80))});
+  if (!json.object()) return corrupt({.expected = "an object", .got = json.dump().substr(0, 80)});
   const auto member = [&](std::string_view key) {
     const Value* found = json.find(key);
     return found ? *found : Value();
@@ -102,8 +100,7 @@ Status take_v2(const Value& json, Array& out) {
   HEADRACE_TRY(check_sizes(out));
   const Value order = member("order");
   if (order != Value("C") && order != Value("F"))
-    return corrupt(
-        {.expected = "an order of \"C\" or \"F\"", .got = std::string(order.dump().substr(0, 40))});
+    return corrupt({.expected = "an order of \"C\" or \"F\"", .got = order.dump().substr(0, 40)});
   HEADRACE_ASSIGN(out.chain,
                   chain_of_v2(member("compressor"), filters, order == Value("F"), out.element, out.chunk));
   return check_counts(out);
@@ -115,7 +112,7 @@ Result<const Value*> configuration_of(const Value& json, std::string_view key, c
   *name = found ? found->find("name") : nullptr;
   if (!*name || !(*name)->text())
     return corrupt({.expected = "'" + std::string(key) + "' with a name",
-                    .got = std::string((found ? found->dump().substr(0, 80) : "none"))});
+                    .got = found ? found->dump().substr(0, 80) : "none"});
   return found->find("configuration");
 }
 
@@ -142,14 +139,13 @@ Status check_members(const Value& json) {
   }
   const Value* transformers = json.find("storage_transformers");
   if (transformers && transformers->list() && !transformers->list()->empty())
-    return {Code::unavailable, Mismatch{.expected = "no storage transformers",
-                                        .got = std::string(transformers->dump().substr(0, 80))}};
+    return {Code::unavailable,
+            Mismatch{.expected = "no storage transformers", .got = transformers->dump().substr(0, 80)}};
   return {};
 }
 
 Status take_v3(const Value& json, Array& out) {
-  if (!json.object())
-    return corrupt({.expected = "an object", .got = std::string(json.dump().substr(0, 80))});
+  if (!json.object()) return corrupt({.expected = "an object", .got = json.dump().substr(0, 80)});
   const Value* version = json.find("zarr_format");
   if (!version || *version != Value(3)) return corrupt("expected zarr_format 3");
   HEADRACE_TRY(check_members(json));

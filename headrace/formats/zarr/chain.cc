@@ -46,8 +46,7 @@ Result<DType> number_type(const Value* name) {
     if (!element.ok()) element = element_of_v2(*name, nullptr);
     if (element.ok() && !element->is_text() && element->dtype != DType::boolean) return element->dtype;
   }
-  return corrupt(
-      {.expected = "a numeric dtype for a filter", .got = std::string((name ? name->dump() : "none"))});
+  return corrupt({.expected = "a numeric dtype for a filter", .got = name ? name->dump() : "none"});
 }
 
 Result<double> number_setting(const Named& codec, std::string_view key) {
@@ -104,8 +103,8 @@ class MakingChain {
   Status bytes(const Named& codec) {
     if (const Value* endian = setting(codec, "endian"); endian && !endian->is_null()) {
       if (!endian->text() || (*endian->text() != "little" && *endian->text() != "big"))
-        return corrupt({.expected = "an endian of \"little\" or \"big\"",
-                        .got = std::string(endian->dump().substr(0, 40))});
+        return corrupt(
+            {.expected = "an endian of \"little\" or \"big\"", .got = endian->dump().substr(0, 40)});
       out_.is_big_endian = *endian->text() == "big";
     }
     return become_bytes();
@@ -194,7 +193,7 @@ class MakingChain {
 Result<Named> named_v3(const Value& codec) {
   const Value* name = codec.object() ? codec.find("name") : &codec;
   if (!name || !name->text())
-    return corrupt({.expected = "a codec with a name", .got = std::string(codec.dump().substr(0, 80))});
+    return corrupt({.expected = "a codec with a name", .got = codec.dump().substr(0, 80)});
   return Named{*name->text(), codec.object() ? codec.find("configuration") : nullptr};
 }
 
@@ -256,7 +255,7 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
   const auto named = [](const Value& codec) -> Result<Named> {
     const Value* id = codec.find("id");
     if (!id || !id->text())
-      return corrupt({.expected = "a codec with an id", .got = std::string(codec.dump().substr(0, 80))});
+      return corrupt({.expected = "a codec with an id", .got = codec.dump().substr(0, 80)});
     return Named{*id->text(), &codec};
   };
   bool is_big_endian = element.is_big_endian;
@@ -287,8 +286,7 @@ Result<Chain> chain_of_v2(const Value& compressor, const Value& filters, bool co
 }
 
 Result<Chain> chain_of_v3(const Value& codecs, const Element& element, const Dims& chunk) {
-  if (!codecs.list())
-    return corrupt({.expected = "a list of codecs", .got = std::string(codecs.dump().substr(0, 80))});
+  if (!codecs.list()) return corrupt({.expected = "a list of codecs", .got = codecs.dump().substr(0, 80)});
   MakingChain making(element, chunk);
   for (const Value& one : *codecs.list()) {
     HEADRACE_ASSIGN(Named codec, named_v3(one));

@@ -43,8 +43,7 @@ Result<Element> padded(Form form, uint64_t bytes, bool is_big_endian) {
 // A fill value of type T from a JSON number, bool or word ("NaN").
 template <class T> Result<T> number_of(const Value& fill) {
   const auto refused = [&] {
-    return corrupt(
-        {.expected = "a fill_value of its data type", .got = std::string(fill.dump().substr(0, 80))});
+    return corrupt({.expected = "a fill_value of its data type", .got = fill.dump().substr(0, 80)});
   };
   if constexpr (std::is_same_v<T, bool>) {
     if (const bool* b = fill.boolean()) return *b;
@@ -99,7 +98,7 @@ Result<std::string> text_fill(const Element& element, const Value& fill) {
   if (const Value::List* list = fill.list()) {
     for (const Value& byte : *list) {
       if (!byte.integer() || *byte.integer() < 0 || *byte.integer() > 255)
-        return corrupt({.expected = "a fill_value of bytes", .got = std::string(byte.dump().substr(0, 80))});
+        return corrupt({.expected = "a fill_value of bytes", .got = byte.dump().substr(0, 80)});
       bytes += static_cast<char>(*byte.integer());
     }
   } else if (text) {
@@ -108,8 +107,7 @@ Result<std::string> text_fill(const Element& element, const Value& fill) {
       return corrupt({.expected = "a fill_value in base64", .got = "'" + text->substr(0, 80) + "'"});
     bytes = *decoded;
   } else {
-    return corrupt(
-        {.expected = "a fill_value of its data type", .got = std::string(fill.dump().substr(0, 80))});
+    return corrupt({.expected = "a fill_value of its data type", .got = fill.dump().substr(0, 80)});
   }
   if (element.form == Form::padded_bytes) bytes.resize(bytes.find_last_not_of('\0') + 1);
   return bytes;

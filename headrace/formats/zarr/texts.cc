@@ -55,8 +55,7 @@ Result<Texts> decode_texts(const Chain& chain, const Element& element, uint64_t 
   if (!are_runs) return padded_texts(chain, element, count, bytes, held);
   // Their number, then each after its length.
   const auto wrong = [&](const std::string& got) {
-    return corrupt(
-        {.expected = std::to_string(count) + " strings with their lengths", .got = std::string(got)});
+    return corrupt({.expected = std::to_string(count) + " strings with their lengths", .got = got});
   };
   if (bytes.size() < 4) return wrong(std::to_string(bytes.size()) + " bytes");
   const uint64_t stated = load<uint32_t>(bytes);

@@ -103,7 +103,7 @@ Status Body::follow(Sample sample, size_t link, Evaluator& evaluator, const Samp
       if (status.ok()) return {};
     } else if (const auto* filter = std::get_if<FilterLink>(&chain[link])) {
       status = judge(filter->predicate, sample, evaluator, keep);
-      status = std::move(status).after(": " + where()).at_place(evaluator.failed_at());
+      if (!status.ok()) status = std::move(status).after(": " + where()).at_place(evaluator.failed_at());
     } else if (const auto* key = std::get_if<KeyLink>(&chain[link])) {
       Sample values = sample;
       status = follow_maps({&key->program, 1}, values, evaluator, where);

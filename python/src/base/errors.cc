@@ -8,8 +8,8 @@
 
 #include "headrace/core/said_by.h"
 #include "headrace/core/text/text.h"
-#include "headrace/core/value.h"
 #include "python/src/base/text.h"
+#include "python/src/base/value.h"
 
 namespace headrace::python {
 namespace {
@@ -75,15 +75,6 @@ nb::object os_error(const Status& status, const nb::object& message) {
   return nb::module_::import_("headrace._errors").attr("os_error")(message, number, name);
 }
 
-// As a dict; strings may hold the bytes of names, which a message escapes.
-nb::dict facts_of(const Status& status) {
-  nb::dict out;
-  const Value facts = status.facts().values();
-  for (const auto& [name, value] : *facts.object())
-    out[name.c_str()] = value.text() ? text_object(*value.text()) : nb::object(nb::int_(*value.integer()));
-  return out;
-}
-
 bool is_error(nb::handle exception) {
   return PyErr_GivenExceptionMatches(exception.ptr(), PyExc_Exception) != 0;
 }
@@ -112,7 +103,7 @@ void raise(const Status& status) {
       text_object(has_lines ? printable_lines(status.text()) : printable(status.text()));
   const bool is_systems = code == Code::not_found || code == Code::io;
   const nb::object exception = is_systems ? os_error(status, message) : exception_class(code)(message);
-  nb::module_::import_("headrace._errors").attr("set_facts")(exception, facts_of(status));
+  nb::module_::import_("headrace._errors").attr("set_facts")(exception, to_python(status.facts().values()));
   if (cause.is_valid()) PyException_SetCause(exception.ptr(), cause.release().ptr());
   PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nb::python_error();

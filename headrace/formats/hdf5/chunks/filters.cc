@@ -46,9 +46,9 @@ Status inflate_all(std::span<const std::byte> in, std::span<std::byte> out) {
   if (code == Z_MEM_ERROR) return {Code::exhausted, "no memory to inflate"};
   if (code == Z_OK && size == out.size()) return {};
   return corrupt({.expected = "deflated data of " + std::to_string(out.size()) + " bytes",
-                  .got = std::string((code == Z_OK          ? std::to_string(size)
-                                      : code == Z_BUF_ERROR ? "more or fewer"
-                                                            : "other data"))});
+                  .got = code == Z_OK          ? std::to_string(size)
+                         : code == Z_BUF_ERROR ? "more or fewer"
+                                               : "other data"});
 }
 
 // Verifies and removes the last four bytes, the checksum. Old writers on little-endian machines swapped its

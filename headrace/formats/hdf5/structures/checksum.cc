@@ -74,7 +74,7 @@ uint32_t fletcher32(std::span<const std::byte> bytes) {
 }
 
 Status check_checksum(std::span<const std::byte> structure, const char* what) {
-  if (structure.size() < 4) return corrupt({.expected = std::string(what), .got = "less than its checksum"});
+  if (structure.size() < 4) return corrupt({.expected = what, .got = "less than its checksum"});
   uint32_t stated = 0;
   std::memcpy(&stated, structure.data() + structure.size() - 4, 4);
   const uint32_t made = lookup3(structure.first(structure.size() - 4));

@@ -35,7 +35,7 @@ void Fetches::fail(Owner owner, Status status, uint64_t address) {
   if (has_failed(owner)) return;
   if (owner >= failed_.size()) failed_.resize(owner + 1);
   failed_[owner] = 1;
-  fail_(owner, std::move(status).with({.byte = address}).after(" (at byte " + std::to_string(address) + ")"));
+  fail_(owner, std::move(status).at_byte(address));
 }
 
 void Fetches::run(Fetch fetch, std::span<const std::byte> bytes) {
