@@ -52,7 +52,7 @@ struct Listing {
   // directory that the walk is in.
   Names files;
   // Every directory that was read ("" is the root) and its FileInfo::changed_ns: while all are the same, so
-  // are `files`. Empty where the store has no directories.
+  // are `files`. Of an archive: those without a file, and no changed_ns.
   Names directories;
   std::vector<int64_t> changed_ns;
   // Names that end like a file but are not one; links back to a folder they are in; hidden names that could

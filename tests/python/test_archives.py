@@ -318,6 +318,28 @@ def test_links_stay_inside(tmp_path, photos):
         assert [one["path"] for one in data.metadata["problems"]] == ["loop"]
 
 
+def test_an_empty_class_folder_keeps_its_number(tmp_path, photos):
+    """As in a folder: labels of the classes behind it do not shift."""
+    (photos / "ant").mkdir()
+    (photos / "bear" / "none").mkdir(parents=True)
+    archives = []
+    if shutil.which("zip"):
+        subprocess.run(["zip", "-qr", str(tmp_path / "x.zip"), "."], cwd=photos, check=True)
+        archives.append(tmp_path / "x.zip")
+    with zipfile.ZipFile(tmp_path / "by_python.zip", "w") as file:
+        for path in sorted(photos.rglob("*")):
+            file.write(path, f"set/{path.relative_to(photos)}")
+    archives.append(tmp_path / "by_python.zip/set")
+    if MKSQUASHFS:
+        archives.append(squashed(photos, tmp_path / "x.sqsh"))
+    expected = samples(photos)
+    classes = hr.read(str(photos)).metadata["classes"]
+    assert classes[:2] == ["ant", "bear"]
+    for archive in archives:
+        assert hr.read(str(archive)).metadata["classes"] == classes
+        assert samples(archive) == expected
+
+
 @needs_mksquashfs
 @pytest.mark.parametrize("packing", ["gzip", "lz4", "zstd"])
 def test_files_of_many_blocks(tmp_path, packing):

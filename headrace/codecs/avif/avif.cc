@@ -35,6 +35,40 @@ Status from_avif(avifResult result) {
   }
 }
 
+// libavif before 1.1 takes the tiles of a grid as its items come in the file, not as the grid lists them.
+constexpr bool kListsTiles = AVIF_VERSION >= 1010000;
+
+// Whether the box "iref" lists the items of some image in another order than that of their numbers, in which
+// writers store them.
+bool has_tiles_in_another_order(Bytes references) {
+  const size_t width = big_endian_at(references, 0, 1) == 0 ? 2 : 4;  // of an item's number
+  if (references.size() < 4) return false;
+  for (references = references.subspan(4); const auto box = next_iso_box(references);) {
+    if (box->kind != "dimg") continue;
+    const uint64_t count = big_endian_at(box->content, width, 2);
+    uint64_t last = 0;
+    for (size_t i = 0, at = width + 2; i < count && at + width <= box->content.size(); ++i, at += width) {
+      const uint64_t item = big_endian_at(box->content, at, width);
+      if (item < last) return true;
+      last = item;
+    }
+  }
+  return false;
+}
+
+Status check_order_of_tiles(Bytes bytes) {
+  if (kListsTiles) return {};
+  while (const auto box = next_iso_box(bytes)) {
+    if (box->kind != "meta" || box->content.size() < 4) continue;
+    for (Bytes meta = box->content.subspan(4); const auto inner = next_iso_box(meta);)
+      if (inner->kind == "iref" && has_tiles_in_another_order(inner->content))
+        return {Code::unavailable, Mismatch{.expected = "an AVIF whose tiles are stored in their order",
+                                            .got = "another order",
+                                            .fix = "libavif 1.1 or newer reads it"}};
+  }
+  return {};
+}
+
 struct FreeDecoder {
   void operator()(avifDecoder* decoder) const { avifDecoderDestroy(decoder); }
 };
@@ -42,6 +76,7 @@ using Decoder = std::unique_ptr<avifDecoder, FreeDecoder>;
 
 // Reads what precedes the pixels; no pixel is decoded.
 Result<Decoder> open(Bytes bytes) {
+  HEADRACE_TRY(check_order_of_tiles(bytes));
   Decoder decoder(avifDecoderCreate());
   if (!decoder) return Status(Code::exhausted, "out of memory for an AVIF decoder");
   decoder->maxThreads = 1;

@@ -16,36 +16,6 @@ constexpr std::string_view kCodeStream = "\xff\x4f\xff\x51";
 constexpr std::string_view kSignature{"\0\0\0\x0cjP  \r\n\x87\n", 12};
 constexpr size_t kMostChannels = 64;
 
-uint64_t number(Bytes bytes, size_t at, size_t size) {
-  uint64_t out = 0;
-  for (size_t i = 0; i < size; ++i) out = out << 8 | std::to_integer<uint64_t>(bytes[at + i]);
-  return out;
-}
-
-struct JpBox {
-  std::string_view kind;
-  Bytes content;
-};
-
-// Takes the next box off the front of `bytes`; one without a size extends to the end, and so does one that is
-// longer than what is left: the code stream of a file that was cut off.
-std::optional<JpBox> next_box(Bytes& bytes) {
-  if (bytes.size() < 8) return std::nullopt;
-  const std::string_view kind = characters_of(bytes).substr(4, 4);
-  size_t head = 8;
-  uint64_t size = number(bytes, 0, 4);
-  if (size == 1) {
-    if (bytes.size() < 16) return std::nullopt;
-    head = 16, size = number(bytes, 8, 8);
-  }
-  if (size == 0) size = bytes.size();
-  if (size < head) return std::nullopt;
-  const size_t taken = static_cast<size_t>(std::min<uint64_t>(size, bytes.size()));
-  const JpBox box{kind, bytes.subspan(head, taken - head)};
-  bytes = bytes.subspan(taken);
-  return box;
-}
-
 Status unavailable(const std::string& what) {
   return {Code::unavailable, Mismatch{.expected = "a JPEG 2000 of grey, RGB, sYCC or CMYK", .got = what}};
 }
@@ -89,7 +59,7 @@ Result<Space> space_of_profile(Bytes profile) {
 Result<std::optional<Space>> space_of(Bytes box) {
   if (box.size() < 3)
     return corrupt("damaged JPEG 2000: a colour box of " + std::to_string(box.size()) + " bytes");
-  const uint64_t method = number(box, 0, 1);
+  const uint64_t method = big_endian_at(box, 0, 1);
   if (method == 2 || method == 3) {
     HEADRACE_ASSIGN(const Space space, space_of_profile(box.subspan(3)));
     return std::optional(space);
@@ -97,7 +67,7 @@ Result<std::optional<Space>> space_of(Bytes box) {
   if (method != 1) return std::optional<Space>();
   if (box.size() < 7)
     return corrupt("damaged JPEG 2000: a colour box of " + std::to_string(box.size()) + " bytes");
-  switch (const uint64_t space = number(box, 3, 4); space) {
+  switch (const uint64_t space = big_endian_at(box, 3, 4); space) {
     case 12: return std::optional(Space::cmyk);
     case 16: return std::optional(Space::rgb);
     case 17: return std::optional(Space::gray);
@@ -107,13 +77,13 @@ Result<std::optional<Space>> space_of(Bytes box) {
 }
 
 Result<std::vector<Channel>> channels_of(Bytes box) {
-  const size_t count = box.size() < 2 ? 0 : number(box, 0, 2);
+  const size_t count = box.size() < 2 ? 0 : big_endian_at(box, 0, 2);
   if (count == 0 || count > kMostChannels || box.size() - 2 < count * 6)
     return corrupt("damaged JPEG 2000: a box of channel definitions for " + std::to_string(count) +
                    " channels in " + std::to_string(box.size()) + " bytes");
   std::vector<Channel> out;
   for (size_t i = 0; i < count; ++i) {
-    const auto field = [&](size_t at) { return static_cast<uint16_t>(number(box, 2 + i * 6 + at, 2)); };
+    const auto field = [&](size_t at) { return static_cast<uint16_t>(big_endian_at(box, 2 + i * 6 + at, 2)); };
     out.push_back({field(0), field(2), field(4)});
   }
   return out;
@@ -123,7 +93,7 @@ Status read_header_boxes(Bytes header, Container& out) {
   bool has_colour = false;
   std::optional<Space> space;
   Status unread;  // of the first colour box that is not supported
-  while (const auto box = next_box(header)) {
+  while (const auto box = next_iso_box(header)) {
     if (box->kind == "pclr" || box->kind == "cmap")
       return {Code::unavailable, "a JPEG 2000 with a palette is not supported"};
     if (box->kind == "colr" && !space) {  // the first that can be read counts
@@ -156,7 +126,7 @@ Result<Container> read_container(Bytes bytes) {
   if (is_code_stream(bytes)) return out;
   bool has_header = false;
   Bytes left = bytes;
-  while (const auto box = next_box(left)) {
+  while (const auto box = next_iso_box(left)) {
     if (box->kind == "jp2h" && !has_header) {
       HEADRACE_TRY(read_header_boxes(box->content, out));
       has_header = true;

@@ -28,7 +28,7 @@ bool is_current(Store& store, const std::string& root, const TimedListing& timed
     if (!info.ok() || !info->is_directory || info->changed_ns != listing.changed_ns[i]) return false;
     if (info->changed_ns > timed.begun_ns - kSettled) return false;
   }
-  return !listing.directories.empty();
+  return !listing.changed_ns.empty();
 }
 
 bool read_names(const Sidecar& sidecar, std::string_view section, Names& out) {
@@ -74,7 +74,7 @@ Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const st
   // A folder with problems is not stored, and never a listing that is not whole: it is walked again until
   // they are gone. Neither is the listing of an archive, whose directory is read at once.
   if (!key.empty() && timed.listing.files.size() >= kWorthRemembering && timed.listing.problems.empty() &&
-      timed.listing.unread.empty() && !timed.listing.directories.empty())
+      timed.listing.unread.empty() && !timed.listing.changed_ns.empty())
     (void)store_sidecar(key, listing_to_sidecar(timed));  // on failure the next run walks again
   return std::make_shared<const Listing>(std::move(timed.listing));
 }

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "headrace/io/archives/archive.h"
 #include "headrace/io/look_up.h"
@@ -107,6 +108,16 @@ Listing ArchiveNames::list(std::string_view folder) const {
     out.files.shrink();
   }
   const std::string below = folder.empty() ? "" : with_slash(folder);
+  std::set<std::string_view> directories;
+  for (size_t i = first_from(empty_folders_, below);
+       i < empty_folders_.size() && empty_folders_[i].starts_with(below); ++i) {
+    const std::string_view path = empty_folders_[i].substr(below.size());
+    if (is_below_no_data(std::string(path) + "/")) continue;
+    for (size_t end = path.find('/'); end != std::string_view::npos; end = path.find('/', end + 1))
+      directories.insert(path.substr(0, end));
+    directories.insert(path);
+  }
+  for (const std::string_view path : directories) out.directories.add(path);
   for (const Listing::Problem& problem : problems_)
     if (problem.path.starts_with(below))
       out.problems.push_back({problem.path.substr(below.size()), problem.reason});
