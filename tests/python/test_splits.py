@@ -546,6 +546,18 @@ def test_partitions_without_a_value(tmp_path: Path) -> None:
 # ---- arrays
 
 
+@pytest.mark.parametrize("names", [("imgs", "masks"), ("train_img", "train_seg", "train_mask")])
+def test_arrays_of_one_shape_that_may_belong_together(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Masks are never more rows of images, whatever the images are called."""
+    for i, name in enumerate(names):
+        np.save(tmp_path / f"{name}.npy", np.full((5, 2), i))
+    if len(names) == 2:
+        assert [s["masks"].tolist() for s in hr.read(tmp_path)] == [[1, 1]] * 5
+    else:
+        with pytest.raises(ValueError, match=r"hr\.zip.*makes them fields; hr\.concatenate.* more rows"):
+            hr.read(tmp_path)
+
+
 def test_inputs_and_outputs_are_fields(tmp_path: Path) -> None:
     """x and y of one shape are not twice as many rows."""
     np.save(tmp_path / "x_train.npy", np.arange(10).reshape(5, 2))

@@ -83,7 +83,9 @@ Result<std::vector<Channel>> channels_of(Bytes box) {
                    " channels in " + std::to_string(box.size()) + " bytes");
   std::vector<Channel> out;
   for (size_t i = 0; i < count; ++i) {
-    const auto field = [&](size_t at) { return static_cast<uint16_t>(big_endian_at(box, 2 + i * 6 + at, 2)); };
+    const auto field = [&](size_t at) {
+      return static_cast<uint16_t>(big_endian_at(box, 2 + i * 6 + at, 2));
+    };
     out.push_back({field(0), field(2), field(4)});
   }
   return out;

@@ -35,8 +35,8 @@ class FindNpy final : public Opening<std::vector<FoundArray>> {
 };
 
 // What a file holds of each sample: the inputs, or what belongs to them.
-constexpr std::array<std::string_view, 8> kInputs{"x",     "data",   "feature", "features",
-                                                  "image", "images", "input",   "inputs"};
+constexpr std::array<std::string_view, 10> kInputs{"x",      "data", "feature", "features", "image",
+                                                   "images", "img",  "imgs",    "input",    "inputs"};
 constexpr std::array<std::string_view, 10> kOutputs{"y",      "label",   "labels", "mask",    "masks",
                                                     "target", "targets", "output", "outputs", "classes"};
 
@@ -66,17 +66,29 @@ NamedArray named_array(std::string_view path) {
 }
 
 // The names of fields if the files are inputs and what belongs to them, "x_train.npy" and "y_train.npy": then
-// their rows are side by side. Empty if they are files of the same array.
+// their rows are side by side. Empty if they are files of the same array. "audio.npy" and "labels.npy" may be
+// either.
 Result<std::vector<std::string>> fields_of(const std::vector<SourceFile>& files) {
   std::vector<std::string> out;
   std::map<std::string, std::pair<bool, bool>> sets;  // by the rest: whether there are inputs, and others
+  std::string unnamed, output;
   for (const SourceFile& file : files) {
     NamedArray array = named_array(file.path);
-    if (array.field.empty()) return std::vector<std::string>();
+    if (array.field.empty()) {
+      unnamed = file.path;
+      continue;
+    }
+    if (!array.is_input) output = file.path;
     auto& [has_inputs, has_outputs] = sets[array.rest];
     (array.is_input ? has_inputs : has_outputs) = true;
     out.push_back(std::move(array.field));
   }
+  if (!unnamed.empty() && !output.empty())
+    return invalid({.expected = "files of one array, or of inputs and outputs, as x.npy and y.npy",
+                    .got = in_quotes(unnamed) + " and " + in_quotes(output),
+                    .fix = "hr.zip({\"x\": hr.read(one), \"y\": hr.read(other)}) makes them fields; "
+                           "hr.concatenate([hr.read(one), hr.read(other)]) more rows"});
+  if (!unnamed.empty()) return std::vector<std::string>();
   const bool are_pairs =
       std::ranges::any_of(sets, [](const auto& set) { return set.second.first && set.second.second; });
   if (!are_pairs) return std::vector<std::string>();
