@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "headrace/core/random/split_lengths.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/opening/open.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/node.h"
 #include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/verbs/inference.h"
 
 namespace headrace {
 
@@ -221,7 +223,7 @@ Dataset Dataset::flat_map(const Mapping& f, Line at) const { return map(f, at).u
 Dataset Dataset::unbatch(Line at) const { return then(Unbatch{}, at); }
 
 Dataset Dataset::shuffle(ShuffleOptions o, Line at) const {
-  return then(Shuffle{o.seed, o.window, o.blocks}, at);
+  return then(Shuffle{o.seed, o.window, o.blocks, o.reshuffle_each_epoch}, at);
 }
 
 Dataset Dataset::shard(ShardOptions o, Line at) const {
@@ -430,6 +432,29 @@ Dataset Dataset::sample(std::vector<double> weights, SampleOptions o, Line at) c
 
 Dataset Dataset::sort_by(std::vector<double> keys, bool descending, Line at) const {
   return then(SortBy{descending}, std::move(keys), "keys", at);
+}
+
+Dataset Dataset::select(const std::vector<int64_t>& indices, Line at) const {
+  if (!node_.ok()) return *this;
+  const auto numbers = numbers_node(indices.data(), DType::i64, indices.size(), "indices");
+  if (!numbers.ok()) return Dataset(numbers.status());
+  return Dataset(make_node(Select{}, {*node_, *numbers}, line_text(at)));
+}
+
+Result<std::vector<Dataset>> Dataset::random_split(const std::vector<double>& lengths, uint64_t seed,
+                                                   Line at) const {
+  if (!node_.ok()) return node_.status();
+  HEADRACE_ASSIGN(const uint64_t total, fixed_total(**node_, "random_split", "parts"));
+  auto counts = split_lengths(lengths, total);
+  if (!counts.ok()) return counts.status().in_op("random_split");
+  const Dataset mixed = shuffle({.seed = seed, .reshuffle_each_epoch = false}, at);
+  std::vector<Dataset> out;
+  uint64_t begin = 0;
+  for (const uint64_t count : *counts) {
+    out.push_back(mixed.skip(begin, at).take(count, at));
+    begin += count;
+  }
+  return out;
 }
 
 Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {

@@ -82,6 +82,7 @@ using State = std::vector<std::pair<std::string, Tensor>>;
 
 struct ShuffleOptions {
   uint64_t seed = 0, window = 0, blocks = 0;
+  bool reshuffle_each_epoch = true;
 };
 struct ShardOptions {
   uint32_t rank = 0, world = 1;
@@ -186,6 +187,12 @@ class Dataset {
                     Line at = Line::current()) const;  // tuples of the position and the element
   Dataset sample(std::vector<double> weights, SampleOptions o = {}, Line at = Line::current()) const;
   Dataset sort_by(std::vector<double> keys, bool descending = false, Line at = Line::current()) const;
+  // The elements at these positions of the order of an epoch, which must be the same in every epoch.
+  Dataset select(const std::vector<int64_t>& indices, Line at = Line::current()) const;
+  // Parts without common elements that are all elements together, chosen at random by `seed`, the same in
+  // every epoch and on every rank. `lengths`: numbers of elements, or fractions that sum to 1.
+  Result<std::vector<Dataset>> random_split(const std::vector<double>& lengths, uint64_t seed = 0,
+                                            Line at = Line::current()) const;
   Dataset on_error(OnErrorPolicy policy, Line at = Line::current()) const;
   Dataset with_ids(std::string_view field = "id",
                    Line at = Line::current()) const;  // adds the sample's id, int64

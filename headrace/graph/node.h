@@ -25,6 +25,7 @@
 #include "headrace/graph/verbs/repeat.h"
 #include "headrace/graph/verbs/sample.h"
 #include "headrace/graph/verbs/scan.h"
+#include "headrace/graph/verbs/select.h"
 #include "headrace/graph/verbs/shard.h"
 #include "headrace/graph/verbs/shuffle.h"
 #include "headrace/graph/verbs/skip.h"
@@ -40,7 +41,7 @@ namespace headrace {
 
 using Kind = std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch,
                           OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache, Zip,
-                          Mix, Choose, Window, Draw, SortBy>;
+                          Mix, Choose, Window, Draw, SortBy, Select>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
 
 // The program that runs on each element; null for verbs without.

@@ -49,7 +49,7 @@ _OTHERS_NAMES = {
     "prefetch_factor": "prefetch(count)",
     "random_seed": "shuffle(seed=…)",
     "reduce_func": "group_by_window(key, size).map(function): a window is a batch",
-    "reshuffle_each_iteration": "not needed: every epoch has its own order",
+    "reshuffle_each_iteration": "shuffle(reshuffle_each_epoch=…)",
     "shard_id": "shard(rank=…)",
     "shuffle": "the verb shuffle(seed=…)",
     "stop_on_empty_dataset": "mix(stop=…), choose(stop=…)",

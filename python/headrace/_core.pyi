@@ -161,7 +161,7 @@ def null_is_read(may_be_nan: bool) -> str:
     """The end of a message after "got null"."""
 
 def numbers_beside(source: Source, what: str) -> Source:
-    """Numbers for the verbs that take keys, weights or choices."""
+    """Numbers for the verbs that take keys, weights, choices or indices."""
 
 def sequence_source(names: Sequence[str], specs: list, structure: str, size: int, slot: str, items: object, convert: object) -> Source:
     """
@@ -325,6 +325,17 @@ def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
 
 def parse_json(text: str) -> object:
     """JSON as plain objects, nested at most 128 levels deep."""
+
+def fixed_total(node: Node, verb: str, what: str) -> int:
+    """
+    The number of elements over all ranks, if their order is the same in every epoch.
+    """
+
+def split_lengths(verb: str, lengths: Sequence[float], total: int) -> list[int]:
+    """The sizes of the parts of a split."""
+
+def permuted(seed: int, total: int) -> bytes:
+    """0 to total - 1 in the order of epoch 0 of a shuffle, 8 bytes each."""
 
 def load_plan(json: str, sources: dict, generators: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) returns a Function."""

@@ -22,6 +22,7 @@ from ._mapping import Where
 from ._options import merged_options
 from ._ranks import from_environment
 from ._slots import Bound, names_of, with_names
+from ._splitting import SplittingVerbs
 from ._structure import packer
 from ._trace import numpy_dtype, plain
 from ._write import wanted, write
@@ -89,7 +90,7 @@ class _Sources(type):
             raise AttributeError(f"Dataset has no attribute {name!r}{meant}", name=name, obj=None)
 
 
-class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
+class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources):
     """A pipeline from data to elements, created by `headrace.read` and similar functions, and by the verbs below.
 
     Example:
@@ -106,6 +107,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         self._options = dict(options or {})
         self._bound = list(bound or [])
         self._elements: tuple[int, _core.Elements] | None = None  # of this process
+        self._fields_read: dict[str, np.ndarray[Any, Any]] = {}  # by verbs that need a value of each element
         self._pack = packer(node.schema[2])
 
     def _then(self, node: _core.Node, *bound: tuple[str, Any], others: Sequence[Dataset] = ()) -> Dataset:
@@ -339,7 +341,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
     # ---- verbs on the order
 
     @names_checked
-    def shuffle(self, *, seed: int = 0, window: int = 0, blocks: int = 0) -> Dataset:
+    def shuffle(
+        self, *, seed: int = 0, window: int = 0, blocks: int = 0, reshuffle_each_epoch: bool = True
+    ) -> Dataset:
         """Shuffle the elements, in a different order every epoch.
 
         Args:
@@ -350,6 +354,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
                 compressed chunk of HDF5 or Zarr; if samples can be read individually, a file. Each block is then opened once per
                 epoch, if twice this many blocks fit in half of the memory budget; the report states if they do not. The order depends
                 on the layout of the data.
+            reshuffle_each_epoch: Whether every epoch has an order of its own; False: every epoch and every pass of `repeat` has that of
+                epoch 0.
 
         Raises:
             TypeError: a positional number, such as tf.data's buffer size, which Headrace does not have.
@@ -361,7 +367,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, metaclass=_Sources):
         """
         named, of = whole_number("shuffle", "seed", seed), whole_number("shuffle", "window", window)
         mixed = whole_number("shuffle", "blocks", blocks)
-        return self._with_verb("shuffle", seed=named, window=of, blocks=mixed)
+        again = flag("shuffle", "reshuffle_each_epoch", reshuffle_each_epoch)
+        return self._with_verb("shuffle", seed=named, window=of, blocks=mixed, reshuffle_each_epoch=again)
 
     @names_checked
     def shard(

@@ -151,7 +151,7 @@ def choose(
         raise mismatch(
             TypeError, "choose", expected="integers in one dimension", got=f"{array.dtype} {array.shape}"
         )
-    numbers, bound = _numbers("choices", array)
+    numbers, bound = numbers_of("choices", array)
     nodes, members = [*nodes_to_join(inputs, align_labels), numbers], {"stop": text("choose", "stop", stop)}
     node = warned(_core.verb("choose", nodes, members, users_line()))
     return inputs[0]._then(node, bound, others=inputs[1:])
@@ -161,12 +161,22 @@ def beside(
     dataset: Dataset, verb: str, name: str, given: ArrayLike | str
 ) -> tuple[_core.Node, tuple[str, Any]]:
     """Return a node with one number per element of a dataset, from an array or a field, and what it binds."""
-    values = _field(dataset, verb, given) if isinstance(given, str) else np.asarray(given)
-    if values.ndim != 1:
-        raise mismatch(ValueError, verb, expected=f"{name} in one dimension", got=f"shape {values.shape}")
+    values = values_beside(dataset, verb, name, given)
     if name == "weights" and values.dtype.kind not in "biuf":
         raise mismatch(TypeError, verb, expected="numbers", got=str(values.dtype), option="weights")
-    return _numbers(name, values)
+    return numbers_of(name, values)
+
+
+def values_beside(dataset: Dataset, verb: str, name: str, given: ArrayLike | str) -> np.ndarray[Any, Any]:
+    """Return one value per element of a dataset, from an array or a field, which is read once for all verbs on this dataset."""
+    if isinstance(given, str):
+        if given not in dataset._fields_read:
+            dataset._fields_read[given] = _field(dataset, verb, given)
+        return dataset._fields_read[given]
+    values = np.asarray(given)
+    if values.ndim != 1:
+        raise mismatch(ValueError, verb, expected=f"{name} in one dimension", got=f"shape {values.shape}")
+    return values
 
 
 def _field(dataset: Dataset, verb: str, field: str) -> np.ndarray[Any, Any]:
@@ -208,13 +218,13 @@ def numbers_source(what: str, values: ArrayLike, slot: str) -> _core.Source:
     elif array.dtype.kind not in "biuf" and what == "keys":
         column = np.unique(array, return_inverse=True)[1]  # other dtypes are replaced by their ranks
     elif array.size == 0 or array.dtype.itemsize > 8:
-        column = array.astype(np.int64 if what == "choices" else np.float64)
+        column = array.astype(np.int64 if what in {"choices", "indices"} else np.float64)
     else:
         column = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
     return _core.numbers_beside(_core.array_source(["value"], "0", [column], slot, {}), what)
 
 
-def _numbers(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:
+def numbers_of(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:
     return _core.read(numbers_source(what, values, what), users_line()), (what, values)
 
 

@@ -199,10 +199,12 @@ void bind_formats(nb::module_& m) {
       [](const SourceHandle& s, const std::string& what) {
         const Beside kind = what == "keys"      ? Beside::keys
                             : what == "weights" ? Beside::weights
-                                                : Beside::choices;
+                            : what == "choices" ? Beside::choices
+                                                : Beside::indices;
         return SourceHandle{unwrap(numbers_beside(kind, s.source))};
       },
-      nb::arg("source"), nb::arg("what"), "Numbers for the verbs that take keys, weights or choices.");
+      nb::arg("source"), nb::arg("what"),
+      "Numbers for the verbs that take keys, weights, choices or indices.");
   m.def("sequence_source", &sequence, nb::arg("names"), nb::arg("specs"), nb::arg("structure"),
         nb::arg("size"), nb::arg("slot"), nb::arg("items"), nb::arg("convert"),
         "Items by position; convert(item, index) returns the leaves of items with another nesting.");

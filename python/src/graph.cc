@@ -5,11 +5,15 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "headrace/core/random/permutation.h"
+#include "headrace/core/random/split_lengths.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/plan/plan_json.h"
 #include "headrace/graph/plan/verb_json.h"
+#include "headrace/graph/verbs/inference.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/headrace.h"
 #include "python/src/arrays/tensors.h"
@@ -320,6 +324,31 @@ void bind_graph(nb::module_& m) {
   m.def(
       "parse_json", [](const std::string& text) { return to_python(unwrap(Value::parse(text))); },
       nb::arg("text"), "JSON as plain objects, nested at most 128 levels deep.");
+  m.def(
+      "fixed_total",
+      [](const NodeHandle& n, const std::string& verb, const std::string& what) {
+        return unwrap(fixed_total(*n.node, verb, what));
+      },
+      nb::arg("node"), nb::arg("verb"), nb::arg("what"),
+      "The number of elements over all ranks, if their order is the same in every epoch.");
+  m.def(
+      "split_lengths",
+      [](const std::string& verb, const std::vector<double>& lengths, uint64_t total) {
+        auto counts = split_lengths(lengths, total);
+        if (!counts.ok()) raise(counts.status().in_op(verb));
+        return *counts;
+      },
+      nb::arg("verb"), nb::arg("lengths"), nb::arg("total"), "The sizes of the parts of a split.");
+  m.def(
+      "permuted",
+      [](uint64_t seed, uint64_t total) {
+        std::vector<uint64_t> out(total);
+        std::iota(out.begin(), out.end(), uint64_t{0});
+        Permutation(seed, 0, total).apply(out);
+        return nb::bytes(out.data(), out.size() * sizeof(uint64_t));
+      },
+      nb::arg("seed"), nb::arg("total"),
+      "0 to total - 1 in the order of epoch 0 of a shuffle, 8 bytes each.");
   m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("function"),
         "A plan and its seed; function(slot, params) returns a Function.");
 }

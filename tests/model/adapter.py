@@ -22,6 +22,7 @@ from .nodes import (
     Read,
     Repeat,
     Sample,
+    Select,
     Scan,
     Shard,
     Shuffle,
@@ -105,11 +106,11 @@ def build(hr, node: Node, read=None, marks: bool = False):
         case Unbatch():
             return below.map(lambda s: _children(s, node.modulus), python=True).unbatch()
         case Shuffle(window=0) if node.blocks:
-            return below.shuffle(seed=node.seed, blocks=node.blocks)
+            return below.shuffle(seed=node.seed, blocks=node.blocks, reshuffle_each_epoch=node.again)
         case Shuffle(window=0):
-            return below.shuffle(seed=node.seed)
+            return below.shuffle(seed=node.seed, reshuffle_each_epoch=node.again)
         case Shuffle():
-            return below.shuffle(seed=node.seed, window=node.window)
+            return below.shuffle(seed=node.seed, window=node.window, reshuffle_each_epoch=node.again)
         case Shard():
             steps = {} if node.steps is None else {"steps": node.steps}
             return below.shard(node.rank, node.world, even=node.even, **steps)
@@ -129,6 +130,8 @@ def build(hr, node: Node, read=None, marks: bool = False):
             return below.sample(node.weights, num=node.num, replacement=node.replacement, seed=node.seed)
         case SortBy():
             return below.sort_by(node.keys, descending=node.descending)
+        case Select():
+            return below.select(node.indices)
         case OnError():
             return below.map(lambda s: _fail_on(s, node.bad), python=True).on_error(node.policy)
     raise TypeError(node)

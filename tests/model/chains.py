@@ -20,6 +20,7 @@ from .nodes import (
     Read,
     Repeat,
     Sample,
+    Select,
     Scan,
     Shard,
     Shuffle,
@@ -64,7 +65,7 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
         if lots(node) is not None and not any(isinstance(one, Shard) for one in spine(node)):
             choices += ["shuffle_blocks"]
         if total and not varies(node):
-            choices += ["sample", "sort_by"]
+            choices += ["sample", "sort_by", "select"]
     if not is_batched(node):
         choices += ["map"] + ["filter", "unbatch"] * borders
         choices += ["take_while", "unique", "scan", "scan", "bucket", "group", "pack"] * borders
@@ -111,12 +112,14 @@ def random_verb(rng, node: Node, borders: bool, errors: bool) -> Node:
             return random_sample(rng, node)
         case "sort_by":
             return SortBy(node, tuple(rng.randint(0, 5) for _ in range(total)), rng.random() < 0.5)
+        case "select":
+            return Select(node, tuple(rng.randrange(total) for _ in range(rng.randint(0, 12))))
         case "shuffle":
-            return Shuffle(node, rng.randint(0, 99))
+            return Shuffle(node, rng.randint(0, 99), again=rng.random() < 0.8)
         case "shuffle_blocks":
-            return Shuffle(node, rng.randint(0, 99), blocks=rng.randint(1, 3))
+            return Shuffle(node, rng.randint(0, 99), blocks=rng.randint(1, 3), again=rng.random() < 0.8)
         case "window":
-            return Shuffle(node, rng.randint(0, 99), rng.randint(1, 6))
+            return Shuffle(node, rng.randint(0, 99), rng.randint(1, 6), again=rng.random() < 0.8)
         case "map":
             return Map(node)
         case "filter":
@@ -188,7 +191,7 @@ def insert_shard(rng, root: Node, even: str = "wrap", numbered: bool = False) ->
 
     Not below batches with a side input of numbers: another world has another number of batches.
     """
-    numbered = numbered or isinstance(root, (Sample, SortBy))
+    numbered = numbered or isinstance(root, (Sample, Select, SortBy))
     ends = isinstance(root, (Read, Generate, *UNIONS)) or isinstance(root, GATHERING) and numbered
     if not ends and rng.random() < 0.6:
         return replace(root, input=insert_shard(rng, root.input, even, numbered))

@@ -14,6 +14,7 @@ from .nodes import (
     Node,
     Repeat,
     Sample,
+    Select,
     Shard,
     Shuffle,
     Skip,
@@ -32,7 +33,7 @@ from .sampling import draw, weighted_order
 def world_bound(root: Node) -> bool:
     """Whether a verb above the shard counts this rank's batches, so that another world gives another epoch."""
     return any(
-        isinstance(n, (Take, Skip, Window, Sample, SortBy)) or isinstance(n, Shuffle) and not n.window
+        isinstance(n, (Take, Skip, Window, Sample, Select, SortBy)) or isinstance(n, Shuffle) and not n.window
         for n in above_shard(root)
     )
 
@@ -105,11 +106,17 @@ def element(node: Node, position: int, epoch: int, start: int = 0):
         case Skip():
             return element(node.input, position + node.count, epoch)
         case Shuffle():
-            return element(node.input, permutation(node.seed, epoch, count(node.input))(position), epoch)
+            return element(
+                node.input,
+                permutation(node.seed, epoch if node.again else 0, count(node.input))(position),
+                epoch,
+            )
         case Window():
             return tuple(
                 element(node.input, row, epoch) for row in window_rows(node, position, count(node.input))
             )
+        case Select():
+            return element(node.input, node.indices[position], epoch)
         case Sample(replacement=True):
             return element(node.input, draw(node.weights, node.seed, epoch, position), epoch)
         case Sample():

@@ -17,6 +17,7 @@ from .nodes import (
     Read,
     Repeat,
     Sample,
+    Select,
     Shuffle,
     Skip,
     SortBy,
@@ -60,8 +61,8 @@ def apply_map(node: Map, element: Element) -> Element:
 
 def shuffled(node: Shuffle, epoch: int, position: int) -> int:
     if node.blocks:
-        return blocks_of_epoch(node, epoch)[position]
-    return permutation(node.seed, epoch, length(node.input))(position)
+        return blocks_of_epoch(node, epoch if node.again else 0)[position]
+    return permutation(node.seed, epoch if node.again else 0, length(node.input))(position)
 
 
 @lru_cache(maxsize=1024)
@@ -128,6 +129,10 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
             return at(node.input, index, epoch, occurrence + position & MASK32, key)
         case SortBy():
             return at(node.input, sorted_order(node)[position], epoch, occurrence, key)
+        case Select():
+            index = node.indices[position]
+            before = node.indices[:position].count(index)
+            return at(node.input, index, epoch, occurrence + before & MASK32, key)
         case OnError():
             return good_at(node, position, epoch, occurrence, key)
     raise TypeError(node)

@@ -86,6 +86,7 @@ class Shuffle:
     seed: int
     window: int = 0  # 0: all elements, by permutation
     blocks: int = 0  # other than 0: shuffles blocks, then the elements of every n blocks
+    again: bool = True  # False: every epoch has the order of epoch 0
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,12 @@ class SortBy:
 
 
 @dataclass(frozen=True)
+class Select:
+    input: "Node"
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Batch:
     input: "Node"
     size: int
@@ -223,7 +230,8 @@ class OnError:
 
 Node = (
     Read | Generate | Map | Filter | TakeWhile | Unique | Scan | Unbatch | Shuffle | Shard | Repeat | Take | Skip
-    | Concatenate | Interleave | Zip | Mix | Choose | Batch | Window | GroupBy | Pack | Sample | SortBy | OnError
+    | Concatenate | Interleave | Zip | Mix | Choose | Batch | Window | GroupBy | Pack | Sample | SortBy | Select
+    | OnError
 )  # fmt: skip
 INPUTS = ("input", "other", "third")
 UNIONS = (Concatenate, Interleave, Zip, Mix, Choose)
@@ -317,6 +325,8 @@ def length(node: Node):
                 if None in (sizes := (length(node.input), length(node.other)))
                 else dealt_out(node, sizes)
             )
+        case Select():
+            return len(node.indices)
         case Sample():
             drawable = sum(weight > 0 for weight in node.weights)
             return node.num if node.num is not None else len(node.weights) if node.replacement else drawable
@@ -412,13 +422,18 @@ def is_batched(node: Node) -> bool:
 
 def varies(node: Node) -> bool:
     """Whether the order differs between epochs."""
-    return isinstance(node, (Shuffle, Sample)) or any(varies(i) for i in inputs(node))
+    moves = isinstance(node, Sample) or isinstance(node, Shuffle) and node.again
+    return moves or any(varies(i) for i in inputs(node))
 
 
 def check_numbers(node: Node) -> None:
     """For a planned tree, in which a shard was moved up to where it acts."""
     for i in inputs(node):
         check_numbers(i)
+    if isinstance(node, Select):
+        total = length(node.input)
+        if not is_indexed(node.input) or varies(node.input) or any(i >= total for i in node.indices):
+            raise ModelError("select: wants indices of elements of an order that stays")
     if not isinstance(node, (Sample, SortBy)):
         return
     numbers = node.weights if isinstance(node, Sample) else node.keys

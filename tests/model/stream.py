@@ -260,7 +260,8 @@ class WindowStage(Stage):
             self.restore()
 
     def draw(self, emitted: int, fill: int) -> int:
-        return Key(self.node.seed, 0, SampleId(index=emitted, epoch=self.epoch)).below(0, fill)
+        epoch = self.epoch if self.node.again else 0
+        return Key(self.node.seed, 0, SampleId(index=emitted, epoch=epoch)).below(0, fill)
 
     def restore(self):
         ordinals, upcoming = [], deque(range(self.read))

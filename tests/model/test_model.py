@@ -19,6 +19,7 @@ from .nodes import (
     Read,
     Repeat,
     Sample,
+    Select,
     Shard,
     Shuffle,
     Skip,
@@ -238,7 +239,7 @@ def test_shards_with_batches_have_equal_steps_and_lose_nothing():
             ranks = [run(with_shard(sharded, r, world)) for r in range(world)]
             assert len({len(r) for r in ranks}) == 1
             if not any(
-                isinstance(n, (Take, Skip, Window, Sample)) or isinstance(n, Batch) and n.drop_last
+                isinstance(n, (Take, Skip, Window, Sample, Select)) or isinstance(n, Batch) and n.drop_last
                 for n in nodes(chain)
             ):
                 first = [s for s in flat(e for r in ranks for e in r) if s.id.occurrence == 0]

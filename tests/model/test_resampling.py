@@ -7,7 +7,7 @@ import pytest
 from . import adapter
 from .chains import random_chain
 from .loader import Loader
-from .nodes import Batch, Choose, Map, ModelError, Sample, SortBy, Zip, inputs, is_batched
+from .nodes import Batch, Choose, Map, ModelError, Sample, Select, SortBy, Zip, inputs, is_batched
 from .resampling import resampled
 
 hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
@@ -26,7 +26,7 @@ def chain_of_numbers(rng):
     """A random order of single numbers, without operators. Choices, weights and keys are reads of their own in the package."""
     while True:
         chain = random_chain(rng, borders=False, errors=False)
-        if is_batched(chain) or holds(chain, (Map, Zip, Batch, Choose, Sample, SortBy)):
+        if is_batched(chain) or holds(chain, (Map, Zip, Batch, Choose, Sample, Select, SortBy)):
             continue
         try:
             return chain, [list(Loader(chain).epoch(epoch)) for epoch in range(2)]

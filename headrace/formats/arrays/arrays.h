@@ -25,8 +25,8 @@ Result<SourcePtr> array_source(Schema schema, std::vector<Tensor> columns, std::
 Result<SourcePtr> fit_columns(const SourcePtr& given, const Schema& wanted);
 
 // Converts numbers to the form that verbs expect as a second input: weights and sort keys to float64, choices
-// to int64. Keys may be strings, or numbers that float64 cannot represent; they become ranks.
-enum class Beside : uint8_t { keys, weights, choices };
+// and indices to int64. Keys may be strings, or numbers that float64 cannot represent; they become ranks.
+enum class Beside : uint8_t { keys, weights, choices, indices };
 Result<SourcePtr> numbers_beside(Beside what, const SourcePtr& given);
 
 }  // namespace headrace

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::string_view kNames[] = {"keys", "weights", "choices"};
+constexpr std::string_view kNames[] = {"keys", "weights", "choices", "indices"};
 
 struct Numbers {
   DType dtype;
@@ -92,21 +92,21 @@ Result<SourcePtr> column_source(const Source& like, DType dtype, const std::vect
 }  // namespace
 
 Result<SourcePtr> numbers_beside(Beside what, const SourcePtr& given) {
-  const bool are_choices = what == Beside::choices;
-  const TensorSpec result{are_choices ? DType::i64 : DType::f64, {}};
+  const bool are_whole = what == Beside::choices || what == Beside::indices;
+  const TensorSpec result{are_whole ? DType::i64 : DType::f64, {}};
   const Schema& schema = given->schema();
   if (schema.size() == 1 && schema.specs[0] == result) return given;
   const TensorSpec spec = schema.size() == 1 ? schema.specs[0] : TensorSpec{DType::u8, {kAny}};
   const bool fits = is_text(spec.dtype) ? what == Beside::keys
-                                        : spec.shape.rank() == 0 && !(are_choices && is_float(spec.dtype)) &&
-                                              !(are_choices && spec.dtype == DType::boolean);
+                                        : spec.shape.rank() == 0 && !(are_whole && is_float(spec.dtype)) &&
+                                              !(are_whole && spec.dtype == DType::boolean);
   if (!fits || !given->resident())
     return invalid({.expected = std::string(kNames[static_cast<size_t>(what)]) + " in memory, one " +
-                                (are_choices ? "integer" : "number") + " each",
+                                (are_whole ? "integer" : "number") + " each",
                     .got = schema.text()});
   HEADRACE_ASSIGN(Step<BlockPtr> step, given->open(0)->advance({}));
   const Numbers column{spec.dtype, given->size(), *std::get<BlockPtr>(step)};
-  if (are_choices) {
+  if (are_whole) {
     HEADRACE_ASSIGN(const std::vector<int64_t> choices, column.as<int64_t>());
     return column_source(*given, DType::i64, choices);
   }

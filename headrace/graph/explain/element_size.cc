@@ -13,7 +13,7 @@ bool is_elementwise(const Program& program) {
 bool hands_on(const Node& node) {
   return node.as<Filter>() || node.as<Shuffle>() || node.as<Shard>() || node.as<Repeat>() ||
          node.as<Take>() || node.as<Skip>() || node.as<OnError>() || node.as<TakeWhile>() ||
-         node.as<Unique>() || node.as<Cache>() || node.as<Draw>() || node.as<SortBy>();
+         node.as<Unique>() || node.as<Cache>() || node.as<Draw>() || node.as<SortBy>() || node.as<Select>();
 }
 
 // From the shapes alone; `rows` stands for the first dimension of every field.

@@ -151,13 +151,30 @@ void note_frozen_draws(const Node& node, std::vector<std::string>& out) {
 // Elements that are joined below a cache keep the order of epoch 0.
 void note_frozen_orders(const Node& node, bool joined, std::vector<std::string>& out) {
   const auto* shuffle = node.as<Shuffle>();
-  if (joined && shuffle)
+  if (joined && shuffle && shuffle->reshuffle_each_epoch)
     note(
         "shuffle is before cache, with batch, window or zip in between: every epoch has the same samples in "
         "each batch; put cache before batch to mix samples again in every epoch",
         out);
   joined = joined || gathers(node) || node.as<Zip>();
   for (const NodePtr& input : node.inputs) note_frozen_orders(*input, joined, out);
+}
+
+// The first or the last elements of an order that changes are others in each epoch: no split of a data set.
+void note_members_that_move(const Node& node, std::vector<std::string>& out) {
+  const auto* take = node.as<Take>();
+  const auto* skip = node.as<Skip>();
+  if ((!take || take->count == 0) && (!skip || skip->count == 0)) return;
+  const Node* below = node.input().get();
+  while (below->as<Take>() || below->as<Skip>() || below->as<Map>()) below = below->input().get();
+  const auto* shuffle = below->as<Shuffle>();
+  if (!shuffle || !shuffle->reshuffle_each_epoch || shuffle->window > 0 || !below->total) return;
+  if (take && take->count >= *below->total) return;
+  const std::string verb(kind_name(node.kind));
+  note(verb +
+           " is after shuffle, whose order changes every epoch, so it keeps other elements in each; to "
+           "split a dataset use random_split(), or shuffle(reshuffle_each_epoch=False)",
+       out);
 }
 
 void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
@@ -177,7 +194,7 @@ void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>&
         "shuffle is after batch: whole batches are shuffled, and the same samples stay together; put it "
         "before batch to mix samples",
         out);
-  if (shuffle && shuffle->seed == 0)
+  if (shuffle && shuffle->seed == 0 && shuffle->reshuffle_each_epoch)
     note(
         "shuffle has seed 0, the default: every run has the same order in each epoch; pass another seed= to "
         "change it",
@@ -230,6 +247,7 @@ std::vector<std::string> data_notes(const Node& plan) {
 
 std::vector<std::string> warnings(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
+  each_node(*plan, [&](const Node& node) { note_members_that_move(node, out); });
   // Every sample of the data is delivered, and on its own.
   const auto is_plain = [](const Node& node) {
     return node.as<Read>() || node.as<Map>() || node.as<OnError>() || node.as<Shard>() ||

@@ -27,6 +27,7 @@ std::optional<Beside> beside_of(std::string_view verb) {
   if (verb == "sort_by") return Beside::keys;
   if (verb == "sample") return Beside::weights;
   if (verb == "choose") return Beside::choices;
+  if (verb == "select") return Beside::indices;
   return std::nullopt;
 }
 

@@ -19,7 +19,10 @@ Status widen(const Node& node, const std::string& name, TensorSpec& mine, const 
 }
 
 bool order_varies(const Node& node) {
-  return find_node(node, [](const Node& one) { return one.as<Shuffle>() || one.as<Draw>(); });
+  return find_node(node, [](const Node& one) {
+    const auto* shuffle = one.as<Shuffle>();
+    return (shuffle && shuffle->reshuffle_each_epoch) || one.as<Draw>();
+  });
 }
 
 }  // namespace
@@ -132,19 +135,23 @@ Status check_numbers(const Node& node, size_t least) {
       .in_op(verb(node));
 }
 
-Status check_fixed_order(const Node& node, const std::string& what, uint64_t count) {
-  const Node& data = *node.input();
+Result<uint64_t> fixed_total(const Node& data, const std::string& verb, const std::string& what) {
   if (!data.indexed || !data.total || *data.total == kInfinite)
     return invalid(
-        verb(node) +
+        verb +
         ": needs random access and an exact length, which are lost after filter, unbatch, a window "
         "shuffle, on_error(\"skip\") or an endless repeat");
   if (order_varies(data))
-    return invalid(verb(node) + ": " + what +
-                   " belong to elements by position, which a shuffle or sample before " + verb(node) +
-                   " changes every epoch; put " + verb(node) + " first");
-  if (count != *data.total)
-    return invalid({.expected = what + " for " + std::to_string(*data.total) + " elements",
+    return invalid(verb + ": " + what + " belong to elements by position, which a shuffle or sample before " +
+                   verb + " changes every epoch; put " + verb +
+                   " first, or use shuffle(reshuffle_each_epoch=False)");
+  return *data.total;
+}
+
+Status check_fixed_order(const Node& node, const std::string& what, uint64_t count) {
+  HEADRACE_ASSIGN(const uint64_t total, fixed_total(*node.input(), verb(node), what));
+  if (count != total)
+    return invalid({.expected = what + " for " + std::to_string(total) + " elements",
                     .got = std::to_string(count)})
         .in_op(verb(node));
   return {};

@@ -44,7 +44,9 @@ Size rows_of_rank(const Node& node);
 
 // Checks of a verb whose last input holds numbers.
 Status check_numbers(const Node& node, size_t least);
-// For numbers that belong to elements by position: one per element, in an order that does not change.
+// The number of elements of data whose order does not change, for `what` belongs to elements by position.
+Result<uint64_t> fixed_total(const Node& data, const std::string& verb, const std::string& what);
+// For numbers of a verb, one per element of its first input.
 Status check_fixed_order(const Node& node, const std::string& what, uint64_t count);
 // The numbers of the last input. `what` in messages. Instantiated for int64_t and double.
 template <class T> Result<std::vector<T>> numbers_of(const Node& node, std::string_view what);

@@ -36,7 +36,8 @@ Status Shuffle::infer(Node& node) const {
 
 std::string Shuffle::details() const {
   return "seed=" + std::to_string(seed) + (window ? ", window=" + std::to_string(window) : "") +
-         (blocks ? ", blocks=" + std::to_string(blocks) : "");
+         (blocks ? ", blocks=" + std::to_string(blocks) : "") +
+         (reshuffle_each_epoch ? "" : ", reshuffle_each_epoch=False");
 }
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// shuffle: another order each epoch.
+// shuffle: another order each epoch, or the same in all.
 #pragma once
 #include "headrace/graph/verbs/verb.h"
 
@@ -12,14 +12,20 @@ struct Shuffle {
   Seed seed = 0;
   uint64_t window = 0;  // 0: all elements, by permutation
   uint64_t blocks = 0;  // other than 0: shuffles the blocks of the data, then the samples of every n blocks
+  bool reshuffle_each_epoch = true;
   static constexpr std::tuple fields{
-      Member{"seed", &Shuffle::seed, "Added to the seed of the run."},
+      Member{"seed", &Shuffle::seed, "Determines the orders, alone."},
       Member{"window", &Shuffle::window, "Elements that are held to draw from; 0: all, by permutation."},
       Member{"blocks", &Shuffle::blocks, "Blocks whose samples are shuffled together; 0: not by blocks.",
+             Presence::if_changed},
+      Member{"reshuffle_each_epoch", &Shuffle::reshuffle_each_epoch,
+             "Whether every epoch has an order of its own; false: all have that of epoch 0.",
              Presence::if_changed}};
 
   Status infer(Node& node) const;
   std::string details() const;
+  // Of the epoch whose order an epoch has.
+  uint64_t epoch_of_order(uint64_t epoch) const { return reshuffle_each_epoch ? epoch : 0; }
 };
 
 }  // namespace headrace

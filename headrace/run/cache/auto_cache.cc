@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <span>
 
 #include "headrace/core/text/text.h"
@@ -122,7 +123,10 @@ Counted elements_of(const Node& node) {
   const auto* skip = node.as<Skip>();
   if (take && !out.others_each_epoch) out.count = std::min(out.count, take->count);
   if (skip && !out.others_each_epoch) out.count -= std::min(out.count, skip->count);
-  if (node.as<Shuffle>() || node.as<Draw>()) out.others_each_epoch = true;
+  if (const auto* select = node.as<Select>())
+    out.count = std::set<uint64_t>(select->order->begin(), select->order->end()).size();
+  const auto* shuffle = node.as<Shuffle>();
+  if ((shuffle && shuffle->reshuffle_each_epoch) || node.as<Draw>()) out.others_each_epoch = true;
   return out;
 }
 

@@ -91,12 +91,11 @@ class LevelLowering {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
     if (shuffle.blocks == 0) {
       keep_what_fits();
-      return Order::shuffle(std::move(order), shuffle.seed, *node.total);
+      return Order::shuffle(std::move(order), shuffle, *node.total);
     }
     std::vector<SourcePtr> sources;
     for (const LeafPlan& leaf : level_.leaves) sources.push_back(leaf.source);
-    return Order::shuffle_blocks(std::move(order), shuffle.seed, shuffle.blocks, *node.total, sources,
-                                 level_.kept_blocks);
+    return Order::shuffle_blocks(std::move(order), shuffle, *node.total, sources, level_.kept_blocks);
   }
   Made lower(const Node& node, const Repeat& repeat) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
@@ -156,7 +155,12 @@ class LevelLowering {
   Made lower(const Node& node, const SortBy& sort) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
     keep_what_fits();
-    return Order::sort(std::move(order), sort);
+    return Order::chosen(std::move(order), sort.order, nullptr);
+  }
+  Made lower(const Node& node, const Select& select) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    keep_what_fits();
+    return Order::chosen(std::move(order), select.order, select.occurrences);
   }
   template <class Border> Made lower(const Node& node, const Border&) {
     return internal_error(std::string(kind_name(node.kind)) + " has no random access");

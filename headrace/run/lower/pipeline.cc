@@ -248,7 +248,7 @@ class Lowering {
   Made lower(const Node& node, const Shuffle& shuffle) {
     return verb(node, [&](StreamPtr c) {
       note_held(*c, kHeldInWindow);
-      return window_shuffle_stream(std::move(c), shuffle.seed, shuffle.window);
+      return window_shuffle_stream(std::move(c), shuffle);
     });
   }
   Made lower(const Node& node, const Repeat& repeat) {
@@ -313,6 +313,7 @@ class Lowering {
   }
   Made lower(const Node&, const Draw&) { return internal_error("sample is indexed"); }
   Made lower(const Node&, const SortBy&) { return internal_error("sort_by is indexed"); }
+  Made lower(const Node&, const Select&) { return internal_error("select is indexed"); }
   Made lower(const Node&, const Read&) { return internal_error("read is indexed"); }
   Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
 
@@ -387,7 +388,7 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
     const bool border = drops_or_adds(node) || node.as<Scan>() || (shuffle && shuffle->window > 0);
     if (gathers(node)) batch_below = &node;
     const bool counts = node.as<Take>() || node.as<Skip>() || (shuffle && shuffle->window == 0) ||
-                        node.as<Window>() || node.as<Draw>() || node.as<SortBy>();
+                        node.as<Window>() || node.as<Draw>() || node.as<SortBy>() || node.as<Select>();
     unbatches += node.as<Unbatch>() != nullptr;
     if (border || (node.as<Repeat>() && !length_known)) out.whose = Whose::rank;
     if (out.whose == Whose::any && counts) out.whose = Whose::world;

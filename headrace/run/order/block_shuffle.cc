@@ -65,14 +65,15 @@ Lots cut(const Order& order, uint64_t total, const std::vector<SourcePtr>& sourc
 
 class BlockShuffleOrder final : public Order {
  public:
-  BlockShuffleOrder(std::unique_ptr<Order> child, uint64_t seed, uint64_t lots, std::vector<uint64_t> begins)
-      : child_(std::move(child)), seed_(seed), lots_(lots), begins_(std::move(begins)) {}
+  BlockShuffleOrder(std::unique_ptr<Order> child, const Shuffle& shuffle, uint64_t lots,
+                    std::vector<uint64_t> begins)
+      : child_(std::move(child)), shuffle_(shuffle), lots_(lots), begins_(std::move(begins)) {}
 
   void locate(std::span<Position> positions) const override {
     for (size_t i = 0; i < positions.size();) {  // runs of one epoch share a permutation of the lots
       size_t end = i + 1;
       while (end < positions.size() && positions[end].epoch == positions[i].epoch) ++end;
-      locate_in(*epoch(positions[i].epoch), positions.subspan(i, end - i));
+      locate_in(*epoch(shuffle_.epoch_of_order(positions[i].epoch)), positions.subspan(i, end - i));
       i = end;
     }
     child_->locate(positions);
@@ -100,7 +101,7 @@ class BlockShuffleOrder final : public Order {
     made->epoch = number;
     made->lot.resize(begins_.size() - 1);
     std::iota(made->lot.begin(), made->lot.end(), uint64_t{0});
-    Permutation(seed_, number, made->lot.size()).apply(made->lot);
+    Permutation(shuffle_.seed, number, made->lot.size()).apply(made->lot);
     uint64_t end = 0;
     made->ends.reserve(made->lot.size());
     for (const uint64_t lot : made->lot) made->ends.push_back(end += begins_[lot + 1] - begins_[lot]);
@@ -126,7 +127,7 @@ class BlockShuffleOrder final : public Order {
       const auto is_in = [&](const Position& p) { return begin <= p.index && p.index < end; };
       const auto rest = run.subspan(i);
       const auto in = rest.first(static_cast<size_t>(std::ranges::find_if_not(rest, is_in) - rest.begin()));
-      permute_indices({Key::k1(seed_, kGroups, kSeed, group), epoch.epoch, end - begin}, begin, in);
+      permute_indices({Key::k1(shuffle_.seed, kGroups, kSeed, group), epoch.epoch, end - begin}, begin, in);
       for (Position& p : in) {
         const uint64_t place = place_of(p.index, first, behind);
         p.index += begins_[epoch.lot[place]] - (place == 0 ? 0 : ends[place - 1]);
@@ -136,7 +137,8 @@ class BlockShuffleOrder final : public Order {
   }
 
   std::unique_ptr<Order> child_;
-  uint64_t seed_, lots_;
+  Shuffle shuffle_;
+  uint64_t lots_;
   std::vector<uint64_t> begins_;  // of each lot, and the end
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const Epoch>> epochs_;  // last used at the end; guarded by mutex_
@@ -144,18 +146,18 @@ class BlockShuffleOrder final : public Order {
 
 }  // namespace
 
-std::unique_ptr<Order> Order::shuffle_blocks(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks,
+std::unique_ptr<Order> Order::shuffle_blocks(std::unique_ptr<Order> child, const Shuffle& kind,
                                              uint64_t total, const std::vector<SourcePtr>& sources,
                                              uint64_t& kept_blocks) {
   const bool is_each_alone =
       std::ranges::all_of(sources, [](const SourcePtr& source) { return !source || is_file_each(*source); });
-  if (is_each_alone) return shuffle(std::move(child), seed, total);
+  if (is_each_alone) return shuffle(std::move(child), kind, total);
   Lots lots = cut(*child, total, sources);
-  blocks =
-      std::min<uint64_t>(blocks, std::max<size_t>(1, lots.begins.size() - 1));  // there are no more to mix
+  // There are no more to mix.
+  const uint64_t blocks = std::min<uint64_t>(kind.blocks, std::max<size_t>(1, lots.begins.size() - 1));
   kept_blocks = std::max(kept_blocks, saturating_mul(2 * blocks, lots.most_blocks));
-  if (lots.begins.size() == total + 1) return shuffle(std::move(child), seed, total);
-  return std::make_unique<BlockShuffleOrder>(std::move(child), seed, blocks, std::move(lots.begins));
+  if (lots.begins.size() == total + 1) return shuffle(std::move(child), kind, total);
+  return std::make_unique<BlockShuffleOrder>(std::move(child), kind, blocks, std::move(lots.begins));
 }
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// Orders of mix, choose, sample and sort_by.
+// Orders of mix, choose, sample, sort_by and select.
 #include <algorithm>
 #include <array>
 #include <mutex>
@@ -128,18 +128,23 @@ class WeightedOrder final : public Order {
   mutable std::array<std::pair<uint64_t, std::shared_ptr<const List>>, 2> lists_;  // newest first
 };
 
-class SortOrder final : public Order {
+class ChosenOrder final : public Order {
  public:
-  SortOrder(std::unique_ptr<Order> child, std::shared_ptr<const std::vector<uint64_t>> order)
-      : child_(std::move(child)), order_(std::move(order)) {}
+  ChosenOrder(std::unique_ptr<Order> child, std::shared_ptr<const std::vector<uint64_t>> indices,
+              std::shared_ptr<const std::vector<uint32_t>> occurrences)
+      : child_(std::move(child)), indices_(std::move(indices)), occurrences_(std::move(occurrences)) {}
   void locate(std::span<Position> positions) const override {
-    for (Position& p : positions) p.index = (*order_)[p.index];
+    for (Position& p : positions) {
+      if (occurrences_) p.occurrence += (*occurrences_)[p.index];
+      p.index = (*indices_)[p.index];
+    }
     child_->locate(positions);
   }
 
  private:
   std::unique_ptr<Order> child_;
-  std::shared_ptr<const std::vector<uint64_t>> order_;
+  std::shared_ptr<const std::vector<uint64_t>> indices_;
+  std::shared_ptr<const std::vector<uint32_t>> occurrences_;
 };
 
 }  // namespace
@@ -158,8 +163,10 @@ std::unique_ptr<Order> Order::sample(std::unique_ptr<Order> child, const Draw& d
   if (!draw.replacement) return std::make_unique<WeightedOrder>(std::move(child), draw);
   return std::make_unique<SampleOrder>(std::move(child), draw.table, draw.seed);
 }
-std::unique_ptr<Order> Order::sort(std::unique_ptr<Order> child, const SortBy& sort) {
-  return std::make_unique<SortOrder>(std::move(child), sort.order);
+std::unique_ptr<Order> Order::chosen(std::unique_ptr<Order> child,
+                                     std::shared_ptr<const std::vector<uint64_t>> indices,
+                                     std::shared_ptr<const std::vector<uint32_t>> occurrences) {
+  return std::make_unique<ChosenOrder>(std::move(child), std::move(indices), std::move(occurrences));
 }
 
 }  // namespace headrace

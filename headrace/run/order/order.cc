@@ -19,13 +19,14 @@ class Leaf final : public Order {
 
 class ShuffleOrder final : public Order {
  public:
-  ShuffleOrder(std::unique_ptr<Order> child, uint64_t seed, uint64_t total)
-      : child_(std::move(child)), seed_(seed), total_(total) {}
+  ShuffleOrder(std::unique_ptr<Order> child, const Shuffle& shuffle, uint64_t total)
+      : child_(std::move(child)), shuffle_(shuffle), total_(total) {}
   void locate(std::span<Position> positions) const override {
     for (size_t i = 0; i < positions.size();) {  // runs of one epoch share a permutation
       size_t end = i + 1;
       while (end < positions.size() && positions[end].epoch == positions[i].epoch) ++end;
-      permute_indices(Permutation(seed_, positions[i].epoch, total_), 0, positions.subspan(i, end - i));
+      const Permutation permute(shuffle_.seed, shuffle_.epoch_of_order(positions[i].epoch), total_);
+      permute_indices(permute, 0, positions.subspan(i, end - i));
       i = end;
     }
     child_->locate(positions);
@@ -33,7 +34,8 @@ class ShuffleOrder final : public Order {
 
  private:
   std::unique_ptr<Order> child_;
-  uint64_t seed_, total_;
+  Shuffle shuffle_;
+  uint64_t total_;
 };
 
 class RepeatOrder final : public Order {
@@ -123,8 +125,8 @@ void permute_indices(const Permutation& permute, uint64_t first, std::span<Posit
 }
 
 std::unique_ptr<Order> Order::leaf(uint32_t ordinal) { return std::make_unique<Leaf>(ordinal); }
-std::unique_ptr<Order> Order::shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total) {
-  return std::make_unique<ShuffleOrder>(std::move(child), seed, total);
+std::unique_ptr<Order> Order::shuffle(std::unique_ptr<Order> child, const Shuffle& shuffle, uint64_t total) {
+  return std::make_unique<ShuffleOrder>(std::move(child), shuffle, total);
 }
 std::unique_ptr<Order> Order::repeat(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total) {
   return std::make_unique<RepeatOrder>(std::move(child), times, child_total);

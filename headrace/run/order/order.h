@@ -38,11 +38,11 @@ class Order {
   virtual void locate(std::span<Position> positions) const = 0;
 
   static std::unique_ptr<Order> leaf(uint32_t ordinal);
-  static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, uint64_t seed, uint64_t total);
+  static std::unique_ptr<Order> shuffle(std::unique_ptr<Order> child, const Shuffle& shuffle, uint64_t total);
   // Shuffles lots, and samples within every `blocks` consecutive lots: block_shuffle.cc. Examines all
   // `sources` of the leaves, and stores a number for each lot. Raises `kept_blocks` to the number of blocks
   // that the order jumps between.
-  static std::unique_ptr<Order> shuffle_blocks(std::unique_ptr<Order> child, uint64_t seed, uint64_t blocks,
+  static std::unique_ptr<Order> shuffle_blocks(std::unique_ptr<Order> child, const Shuffle& shuffle,
                                                uint64_t total, const std::vector<SourcePtr>& sources,
                                                uint64_t& kept_blocks);
   static std::unique_ptr<Order> repeat(std::unique_ptr<Order> child, uint64_t times, uint64_t child_total);
@@ -59,7 +59,11 @@ class Order {
   static std::unique_ptr<Order> choose(std::vector<std::unique_ptr<Order>> children,
                                        std::vector<uint64_t> totals, const Choose& choose);
   static std::unique_ptr<Order> sample(std::unique_ptr<Order> child, const Draw& draw);
-  static std::unique_ptr<Order> sort(std::unique_ptr<Order> child, const SortBy& sort);
+  // The element at a position is that at `indices`[position] of the child: sort_by, select. `occurrences`: of
+  // indices that come more than once; may be null.
+  static std::unique_ptr<Order> chosen(std::unique_ptr<Order> child,
+                                       std::shared_ptr<const std::vector<uint64_t>> indices,
+                                       std::shared_ptr<const std::vector<uint32_t>> occurrences);
 };
 
 // The epoch below a repeat: iteration e, pass p.

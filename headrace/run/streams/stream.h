@@ -92,7 +92,7 @@ StreamPtr round_stream(StreamPtr child, const Shard& shard, bool exact);
 // Exactly `shard.steps` elements, beginning again at the end of the child. Its cursor begins with how many
 // elements were given, and how often it began again.
 StreamPtr steps_stream(StreamPtr child, const Shard& shard);
-StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window);
+StreamPtr window_shuffle_stream(StreamPtr child, const Shuffle& shuffle);
 StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
 StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block);

@@ -17,8 +17,8 @@ constexpr uint64_t kAtOnce = 256;
 // draws without data and reads only held elements.
 class WindowShuffleStream final : public OneChild {
  public:
-  WindowShuffleStream(StreamPtr child, uint64_t seed, uint64_t window)
-      : OneChild(std::move(child)), seed_(seed), window_(window) {}
+  WindowShuffleStream(StreamPtr child, const Shuffle& shuffle)
+      : OneChild(std::move(child)), shuffle_(shuffle), window_(shuffle.window) {}
 
   Pull pull(Item& out, Status& failure, uint64_t most) override {
     out = {};
@@ -35,7 +35,7 @@ class WindowShuffleStream final : public OneChild {
   }
 
   void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
-    k1_ = Key::k1(seed_, 0, 0, epoch);
+    k1_ = Key::k1(shuffle_.seed, 0, 0, shuffle_.epoch_of_order(epoch));
     slots_.clear(), pending_.reset(), left_ = 0;
     emitted_ = pulled_ = replay_next_ = 0, ended_ = false, hole_ = oldest_ = kNone;
     child_->start(epoch, occurrence, valid);
@@ -217,7 +217,8 @@ class WindowShuffleStream final : public OneChild {
     return Pull::item;
   }
 
-  uint64_t seed_, window_, k1_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
+  Shuffle shuffle_;
+  uint64_t window_, k1_ = 0, emitted_ = 0, pulled_ = 0, replay_next_ = 0;
   uint64_t hole_ = kNone;            // the slot handed out last, not filled again yet
   mutable uint64_t oldest_ = kNone;  // the slot of the oldest element, if known
   bool ended_ = false;
@@ -233,8 +234,8 @@ class WindowShuffleStream final : public OneChild {
 
 }  // namespace
 
-StreamPtr window_shuffle_stream(StreamPtr child, uint64_t seed, uint64_t window) {
-  return std::make_unique<WindowShuffleStream>(std::move(child), seed, window);
+StreamPtr window_shuffle_stream(StreamPtr child, const Shuffle& shuffle) {
+  return std::make_unique<WindowShuffleStream>(std::move(child), shuffle);
 }
 
 }  // namespace headrace
