@@ -31,6 +31,22 @@ namespace {
 constexpr size_t kMostPointMemory = size_t{64} << 20;
 constexpr uint64_t kSaveTime = 40;  // ms, of the 100 that stopping a run takes at most
 
+// For the consumers of an iteration that another call ended: only its last element is an end.
+Status ended_by(const char* call) {
+  return {Code::cancelled,
+          "this iteration was ended by " + std::string(call) +
+              "() of its loader; begin() starts the next one, and load() of its state continues it"};
+}
+
+bool is_elastic(const Pipeline& pipeline) { return pipeline.elastic.form != Pipeline::Elastic::Form::none; }
+
+Result<IterationState> where_of(const Value& state, const std::string& fingerprint, const Stream& root,
+                                const Pipeline& pipeline) {
+  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint, root));
+  HEADRACE_TRY(check_fits(where, pipeline));
+  return where;
+}
+
 // Two mutexes. `control_` is held while beginning, stopping, saving or reporting; never while waiting for
 // data or for the crew to end, because functions of the pipeline may call these methods, too. `counts_` is
 // taken by a consumer that returns from waiting, to count its element; stopping the run waits for that.
@@ -61,7 +77,7 @@ class LoaderImpl final : public Loader {
         watch_(executor_.stages(), options_.watched, options_.trace),
         saver_(pipeline_.points) {
     if (caching_) executor_.set_reclaimable(caching_.get());
-    if (options_.may_lack_last && !elastic()) executor_.remember_before();
+    if (options_.may_lack_last && !is_elastic(pipeline_)) executor_.remember_before();
   }
   ~LoaderImpl() override { stop(false); }
 
@@ -85,7 +101,7 @@ class LoaderImpl final : public Loader {
   }
   void stop(bool without_last) override {
     std::unique_lock control(control_);
-    if (pause(control, without_last)) saver_.start();
+    if (pause(control, ended_by("stop"), without_last)) saver_.start();
     saver_.give_up_after(kSaveTime);
   }
   Status check_outside() const override {
@@ -100,12 +116,21 @@ class LoaderImpl final : public Loader {
       return state_to_value(here(without_last), fingerprint_, root_);
     return state_to_value(paused_ ? *paused_ : next_, fingerprint_, root_);
   }
+  Status check_state(const Value& state) const override {
+    return where_of(state, fingerprint_, *root_, pipeline_).status();
+  }
   Status load(const Value& state) override;
-  void set_epoch(uint64_t epoch) override {
-    std::unique_lock control(control_);
-    pause(control);
-    over_ = false;
+  bool set_epoch(uint64_t epoch) override {
+    std::lock_guard lock(control_);
+    if (crew_) {
+      next_ = {.epoch = epoch};
+      return true;
+    }
+    const bool is_next = !over_ && !next_.finished && epoch == next_.epoch;
+    if (is_next) return false;  // a loaded position in it stays
+    over_ = false, failure_ = {};
     next_ = {.epoch = epoch}, paused_.reset();
+    return false;
   }
   uint64_t epoch() const override {
     std::lock_guard lock(control_);
@@ -114,7 +139,7 @@ class LoaderImpl final : public Loader {
   uint64_t position() const override {
     std::lock_guard lock(control_);
     return executor_.num_handed() +
-           (elastic() ? elements_before(pipeline_.elastic, began_.consumed) : began_.delivered);
+           (is_elastic(pipeline_) ? elements_before(pipeline_.elastic, began_.consumed) : began_.delivered);
   }
   std::optional<uint64_t> size() const override { return plan_->size; }
   const Schema& schema() const override { return plan_->schema; }
@@ -131,7 +156,6 @@ class LoaderImpl final : public Loader {
   }
 
  private:
-  bool elastic() const { return pipeline_.elastic.form != Pipeline::Elastic::Form::none; }
   Result<std::optional<bool>> next_by(Sample& out, std::optional<uint64_t> milliseconds);
   Result<std::optional<bool>> end_by(std::optional<uint64_t> milliseconds);
   void count(Pull pulled, const Sample& element);
@@ -141,7 +165,7 @@ class LoaderImpl final : public Loader {
   // REQUIRES: control_ is held.
   Status begin_locked(std::unique_lock<std::mutex>& control);
   void start_crew();
-  bool pause(std::unique_lock<std::mutex>& control, bool without_last = false);
+  bool pause(std::unique_lock<std::mutex>& control, Status why, bool without_last = false);
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
   Status check_outside_locked() const;
   IterationState here(bool without_last = false) const;
@@ -166,14 +190,15 @@ class LoaderImpl final : public Loader {
   std::shared_ptr<Crew> crew_;            // exists during an iteration
   std::shared_ptr<Crew> leaving_;         // was asked to stop, and may still be working; then crew_ is null
   bool is_waited_for_ = false;            // a thread waits for leaving_
-  bool ends_within_ = false;              // leaving_ was asked from within: for consumers that is an end
+  bool ends_within_ = false;              // leaving_ was asked from within
   std::condition_variable left_;          // notified when leaving_ has ended
   IterationState next_;                   // where the next begin() begins
   IterationState began_;                  // where the current iteration began
   Cursor fresh_;                          // the cursor at the beginning of an epoch
   std::optional<IterationState> paused_;  // where the last iteration stopped
   bool over_ = false;                     // the iteration has ended or was stopped
-  Status failure_;
+  Status failure_;                        // of next() once the iteration is over; ok: it has ended
+  Status ended_;                          // what ended the last iteration that was ended before its end
   uint64_t started_ns_ = 0;
   PointSaver saver_;
 
@@ -194,18 +219,18 @@ Status LoaderImpl::check_outside_locked() const {
 
 Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   HEADRACE_TRY(check_outside_locked());
-  if (pause(control)) saver_.start();
+  if (pause(control, ended_by("begin"))) saver_.start();
   began_ = next_;
   // With another world size nothing of the epoch may be left for this rank: the same as finished.
   const bool nothing_left =
-      elastic() && began_.consumed > 0 && is_finished(pipeline_.elastic, began_.consumed);
+      is_elastic(pipeline_) && began_.consumed > 0 && is_finished(pipeline_.elastic, began_.consumed);
   if (began_.finished || nothing_left) began_ = {.epoch = began_.epoch + 1};
   next_ = {.epoch = began_.epoch + 1};
   paused_.reset();
   over_ = false, failure_ = {};
   if (pipeline_.level) {
     Level::Start outer{began_.epoch, 0, 0}, rows{began_.epoch, 0, 0};
-    if (elastic()) starts_at(pipeline_.elastic, began_.epoch, began_.consumed, outer, rows);
+    if (is_elastic(pipeline_)) starts_at(pipeline_.elastic, began_.epoch, began_.consumed, outer, rows);
     pipeline_.level->set_starts(outer, rows);
   }
   executor_.start(began_.epoch);
@@ -231,9 +256,9 @@ void LoaderImpl::start_crew() {
   crew_ = crew(executor_, team_, steer_, watch_.begin(started_ns_));
 }
 
-// Ends the current iteration; returns whether there was one. When called from within the crew it does not
-// wait: the crew ends after the calling function has returned.
-bool LoaderImpl::pause(std::unique_lock<std::mutex>& control, bool without_last) {
+// Ends the current iteration; returns whether there was one. `why`: what next() returns from now on. When
+// called from within the crew it does not wait: the crew ends after the calling function has returned.
+bool LoaderImpl::pause(std::unique_lock<std::mutex>& control, Status why, bool without_last) {
   saver_.give_up_after(0);
   if (without_last && !crew_ && paused_ && over_) paused_ = here(true);
   bool was_under_way = false;
@@ -245,6 +270,13 @@ bool LoaderImpl::pause(std::unique_lock<std::mutex>& control, bool without_last)
       ends_within_ = crew_->is_within();
       leaving_ = std::move(crew_);
       over_ = true;
+      if (why.code() == Code::cancelled) {
+        ended_ = why;
+        const auto handed = executor_.handed(without_last);
+        const bool is_unused = handed.elements == 0 && !handed.all;
+        if (is_unused && next_.epoch == began_.epoch + 1) next_ = began_;
+      }
+      failure_ = why;
       paused_ = here(without_last);
       std::lock_guard lock(counts_);
       totals_.wall_ns += clock() - started_ns_;
@@ -275,12 +307,12 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
 // The position of the current iteration: elements handed out count, elements read ahead do not.
 IterationState LoaderImpl::here(bool without_last) const {
   auto [delivered, finished, cursor] = executor_.handed(without_last);
-  IterationState out{.epoch = began_.epoch, .elastic = elastic()};
+  IterationState out{.epoch = began_.epoch, .elastic = is_elastic(pipeline_)};
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, with even="drop"
   const uint64_t before = began_.consumed + began_.delivered;
   if (!finished && delivered == 0 && before == 0 && !nothing_here) return {.epoch = began_.epoch};
-  if (elastic()) {
+  if (is_elastic(pipeline_)) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
     return out;
@@ -297,8 +329,8 @@ IterationState LoaderImpl::here(bool without_last) const {
 Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
   std::unique_lock control(control_);
   HEADRACE_TRY(check_outside_locked());
-  if (!failure_.ok()) return failure_;
   const bool leaves = leaving_ && ends_within_;  // then the function that asked for that may still fail
+  if (!leaves && !failure_.ok()) return failure_;
   if (!crew_ && !leaves) {
     if (over_) return std::shared_ptr<Crew>();  // begin() starts the next epoch
     HEADRACE_TRY(begin_locked(control));
@@ -330,19 +362,22 @@ Result<std::optional<bool>> LoaderImpl::next_by(Sample& out, std::optional<uint6
     return std::optional(true);
   }
   const bool was_stopped = failure.code() == Code::cancelled;
-  bool ends_within = false;
   {
     std::unique_lock control(control_);
     if (crew_ == crew) {  // otherwise another thread has stopped this iteration
-      if (!was_stopped) failure_ = failure;
-      pause(control);
-      if (pulled == Pull::end) saver_.start();
-    } else if (!crew_ && ends_within_) {
-      ends_within = was_stopped;
-      if (leaving_) wait_for_leaving(control);  // until all work has ended
+      const bool at_end = pulled == Pull::end;
+      pause(control, at_end ? Status() : failure);
+      if (at_end) {
+        saver_.start();
+        const uint64_t following = began_.epoch + 1;
+        if (next_.epoch == began_.epoch) next_ = {.epoch = following};
+        if (next_.epoch != following) paused_.reset();  // set_epoch() has said what comes next
+      }
+    } else if (!crew_ && ends_within_ && leaving_) {
+      wait_for_leaving(control);  // until all work has ended
     }
   }
-  if (pulled == Pull::end || ends_within) return end_by(milliseconds);
+  if (pulled == Pull::end) return end_by(milliseconds);
   return was_stopped ? stopped_by_another(milliseconds) : failure;
 }
 
@@ -351,7 +386,7 @@ Result<std::optional<bool>> LoaderImpl::stopped_by_another(std::optional<uint64_
   {
     std::lock_guard lock(control_);
     if (!failure_.ok()) return failure_;
-    if (!executor_.handed().all) return stopped();
+    if (!executor_.handed().all) return ended_.ok() ? stopped() : ended_;
   }
   return end_by(milliseconds);
 }
@@ -374,10 +409,9 @@ Result<std::optional<bool>> LoaderImpl::end_by(std::optional<uint64_t> milliseco
 }
 
 Status LoaderImpl::load(const Value& state) {
-  HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint_, *root_));
-  HEADRACE_TRY(check_fits(where, pipeline_));
+  HEADRACE_ASSIGN(IterationState where, where_of(state, fingerprint_, *root_, pipeline_));
   std::unique_lock control(control_);
-  pause(control);
+  pause(control, ended_by("load"));
   failure_ = {};
   over_ = false;
   next_ = where;

@@ -21,7 +21,8 @@ class Loader {
                                               std::shared_ptr<Store> store);
   virtual ~Loader() = default;  // stops; REQUIRES: check_outside() is ok
 
-  // Begins the next epoch, or continues at a loaded state. An error if called from within a function of the
+  // Begins the next epoch, or continues at a loaded state: there again if no element was taken since the last
+  // begin(). An error if called from within a function of the
   // pipeline; so is next().
   virtual Status begin() = 0;
   // The next element of the iteration; false at its end. After an error the iteration is over.
@@ -31,9 +32,10 @@ class Loader {
   // Ends all threads within 100 ms, even while large images are being decoded. Exceptions are Python
   // functions, reads that hang, writing a trace, and calls of some libraries on images of several million
   // pixels (codecs/README.md, "Stopping"), which run to their end. The state is kept. A `next` that is
-  // running in another thread returns its element or `cancelled`. From within a function of the pipeline it
-  // returns at once, as load() and set_epoch() do, and the run ends when that function returns: then `next`
-  // returns the function's error, or the end. `without_last`: as in save(), for the state.
+  // running in another thread returns its element or `cancelled`, and so does each later one until begin():
+  // only the last element is an end. From within a function of the pipeline it returns at once, as load()
+  // does, and the run ends when that function returns: then `next` returns the function's error, or
+  // `cancelled`. `without_last`: as in save(), for the state.
   virtual void stop(bool without_last = false) = 0;
   // An error if called from within a function of the pipeline that the iteration is running.
   virtual Status check_outside() const = 0;
@@ -41,9 +43,15 @@ class Loader {
   // The position after the elements handed out, not counting elements read ahead. `without_last`: nor the
   // last one handed out, if it did not reach the caller.
   virtual Result<Value> save(bool without_last = false) const = 0;
-  virtual Status load(const Value& state) = 0;  // for the next begin()
-  virtual void set_epoch(uint64_t epoch) = 0;   // for the next begin()
-  virtual uint64_t epoch() const = 0;           // of the current iteration, or of the next one
+  // Ends the current iteration as stop() does; the next begin(), or next() without one, continues at the
+  // state. A state that does not fit changes nothing.
+  virtual Status load(const Value& state) = 0;
+  virtual Status check_state(const Value& state) const = 0;  // whether load() would take it
+  // For the next begin(): the current iteration goes on. Given its own epoch, that epoch begins again if it
+  // is left before its end, and the next one follows else. The epoch of a loaded state keeps its position,
+  // another one replaces it. Returns whether an iteration goes on.
+  virtual bool set_epoch(uint64_t epoch) = 0;
+  virtual uint64_t epoch() const = 0;  // of the current iteration, or of the next one
   // Elements of the epoch that this rank received, including those before a loaded state: in the current
   // iteration, or in the last one.
   virtual uint64_t position() const = 0;

@@ -414,6 +414,12 @@ class Loader:
         The state: the elements handed out, without one that is on its way to this thread.
         """
 
+    def beginning_of(self, epoch: int) -> dict:
+        """The state at the beginning of an epoch."""
+
+    def check_state(self, state: object) -> None:
+        """Raise if it cannot be loaded."""
+
     def load(self, state: object) -> None:
         """Continue from a state at the next begin()."""
 

@@ -52,6 +52,10 @@ class HeadraceError(Facts, RuntimeError):
     """
 
 
+class Stopped(HeadraceError):  # noqa: N818 -- describes the run
+    """The run was stopped by another call; a loader's iteration says by which."""
+
+
 class CorruptSample(Facts, ValueError):  # noqa: N818 -- describes the sample
     """The data of a sample is damaged. The message has the file, the operator, the reason and the user's line.
 

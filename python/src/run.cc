@@ -19,6 +19,7 @@
 #include "headrace/run/report/report.h"
 #include "headrace/run/report/report_page.h"
 #include "headrace/run/report/timeline.h"
+#include "headrace/run/state/iteration_state.h"
 #include "headrace/run/state/merge.h"
 #include "python/src/arrays/tensors.h"
 #include "python/src/base/errors.h"
@@ -201,7 +202,8 @@ class LoaderHandle {
     if (is_on_my_way()) on_its_way_to_ = std::thread::id();
     while (true) {
       give_way_to_exit();
-      if (iteration <= ended_) return std::nullopt;  // ended by a signal handler
+      if (iteration <= ended_)  // by a signal handler
+        check(Status(Code::cancelled, "this iteration was ended by another epoch or state of its loader"));
       Sample sample;
       Result<std::optional<bool>> given = quietly([&] { return next_of(iteration, sample); });
       if (!given.ok()) give_way_to_exit();  // stopped by it
@@ -239,6 +241,14 @@ class LoaderHandle {
     const bool without_last = on_its_way && is_on_my_way();
     return nb::cast<nb::dict>(to_python(unwrap(quietly([&] { return loader_->save(without_last); }))));
   }
+  nb::dict beginning_of(uint64_t epoch) {
+    return nb::cast<nb::dict>(to_python(state_to_value({.epoch = epoch}, loader_->fingerprint(), nullptr)));
+  }
+  void check_state(nb::handle state) {
+    check_process();
+    const Value value = to_value(state);
+    check(quietly([&] { return loader_->check_state(value); }));
+  }
   void load(nb::handle state) {
     check_process();
     const Value value = to_value(state);
@@ -249,8 +259,8 @@ class LoaderHandle {
   void set_epoch(uint64_t epoch) {
     check_process();
     const bool within = is_within();
-    quietly([&] { return loader_->set_epoch(epoch), 0; });
-    end_begun(within);
+    const bool goes_on = quietly([&] { return loader_->set_epoch(epoch); });
+    if (!goes_on) end_begun(within);
   }
   uint64_t epoch() {
     check_process();
@@ -423,6 +433,9 @@ void bind_run(nb::module_& m) {
           "on its way to this thread will not arrive, and states do not count it.")
       .def("save", &LoaderHandle::save, nb::arg("on_its_way") = false,
            "The state: the elements handed out, without one that is on its way to this thread.")
+      .def("beginning_of", &LoaderHandle::beginning_of, nb::arg("epoch"),
+           "The state at the beginning of an epoch.")
+      .def("check_state", &LoaderHandle::check_state, nb::arg("state"), "Raise if it cannot be loaded.")
       .def("load", &LoaderHandle::load, nb::arg("state"), "Continue from a state at the next begin().")
       .def("set_epoch", &LoaderHandle::set_epoch, nb::arg("epoch"), "Set the epoch of the next begin().")
       .def_prop_ro("epoch", &LoaderHandle::epoch, "The epoch of the current iteration, or of the next.")

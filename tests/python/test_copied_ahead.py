@@ -68,17 +68,34 @@ except KeyboardInterrupt:
     pass
 """,
         """
-for batch in loader:
-    got.append(int(batch[0]))
-    if len(got) == 4: loader.close()
-assert len(got) == 5, "what was copied already still comes"
+iteration = iter(loader)
+while len(got) < 4: got.append(int(next(iteration)[0]))
+loader.close()
+for _ in range(2):
+    try:
+        next(iteration)
+        raise SystemExit("it went on")
+    except RuntimeError as error:
+        assert "ended by close()" in str(error), error
 """,
         """
 got = [int(batch[0]) for batch in loader]
 assert loader.state_dict().get("finished"), loader.state_dict()
 """,
+        """
+iteration = iter(loader)
+for epoch in (0, 7, 1, 0):
+    got.append(int(next(iteration)[0]))
+    loader.set_epoch(epoch)
+assert loader.epoch == 0 and loader.state_dict() == iteration.state_dict()
+for batch in iteration:
+    got.append(int(batch[0]))
+    loader.set_epoch(0)
+assert next(iteration, None) is None
+assert loader.epoch == 1 and loader.state_dict().get("finished")
+""",
     ],
-    ids=["break", "Ctrl-C", "close", "to the end"],
+    ids=["break", "Ctrl-C", "close", "to the end", "set_epoch"],
 )
 def test_the_state_is_of_what_was_handed_out(leaves: str, stream: bool) -> None:
     check = """
@@ -89,6 +106,7 @@ for batch in loader:
     assert int(batch[0]) == 0, "the next epoch"
     break
 assert loader.state_dict()["epoch"] == 1
+loader.close()
 loader.set_epoch(5)
 assert loader.state_dict()["epoch"] == 5
 """

@@ -182,7 +182,9 @@ def test_dropping_the_iterator_ends_all_threads(ds):
     with ds.numpy() as loader:
         iteration = iter(loader)
         next(iteration)
-    assert threads() == before and next(iteration, None) is None
+    assert threads() == before
+    with pytest.raises(RuntimeError, match=r"this iteration was ended by close\(\) of its loader"):
+        next(iteration)
 
 
 def test_an_error_ends_all_threads():

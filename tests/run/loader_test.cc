@@ -111,8 +111,10 @@ TEST(Loader, ManyThreadsMayStopAtOnce) {
     for (std::thread& thread : threads) thread.join();
     Sample sample;
     const auto more = loader->next(sample);
-    ASSERT_TRUE(more.ok()) << more.status().text();
-    EXPECT_FALSE(*more) << "stopped: the next begin() begins again";
+    if (more.ok())
+      EXPECT_FALSE(*more) << "it had ended before";
+    else
+      EXPECT_NE(more.status().text().find("ended by stop()"), std::string::npos) << more.status().text();
   }
 }
 
@@ -170,7 +172,11 @@ TEST(Loader, IsStoppedFromWithinWhatItCalls) {
       while ((more = loader->next(sample)).ok() && *more)
         for (const int64_t value : values_of(sample)) seen.push_back(value);
       what = nullptr;
-      EXPECT_TRUE(more.ok()) << more.status().text();
+      EXPECT_EQ(more.ok(), seen.size() == 100) << "an iteration that was stopped has no end";
+      if (!more.ok()) {
+        EXPECT_EQ(more.status().code(), Code::cancelled);
+        EXPECT_NE(more.status().text().find("this iteration was ended by "), std::string::npos);
+      }
       return seen;
     };
 
@@ -180,21 +186,138 @@ TEST(Loader, IsStoppedFromWithinWhatItCalls) {
     ASSERT_TRUE(state.ok());
     ASSERT_TRUE(loader->load(*state).ok());
     std::vector<int64_t> all = first;
-    for (const int64_t value : run({})) all.push_back(value);
+    EXPECT_TRUE(loader->begin().ok());
+    for (Sample sample; *loader->next(sample);)
+      for (const int64_t value : values_of(sample)) all.push_back(value);
     ASSERT_EQ(all.size(), 100u) << "where it was stopped it goes on";
     for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], static_cast<int64_t>(i));
 
-    EXPECT_LE(run([&] { loader->set_epoch(7); }).size(), 40u);
+    EXPECT_EQ(run([&] { EXPECT_TRUE(loader->set_epoch(7)); }).size(), 100u) << "it goes on";
     EXPECT_EQ(loader->epoch(), 7u);
     EXPECT_EQ(run({}).size(), 100u);
     EXPECT_LE(run([&] { EXPECT_TRUE(loader->load(*state).ok()); }).size(), 40u);
-    EXPECT_EQ(run({}).size(), 100u - first.size());
+    size_t rest = 0;
+    EXPECT_TRUE(loader->begin().ok());
+    for (Sample sample; *loader->next(sample);) rest += values_of(sample).size();
+    EXPECT_EQ(rest, 100u - first.size());
 
     Status began, next;
     Sample sample;
     EXPECT_EQ(run([&] { began = loader->begin(), next = loader->next(sample).status(); }).size(), 100u);
     for (const Status& status : {began, next}) EXPECT_NE(status.text().find("for itself"), std::string::npos);
     EXPECT_EQ(run([&] { (void)loader->report(), (void)loader->save(); }).size(), 100u);
+  }
+}
+
+// No call beside an iteration makes it end as if it had no more elements.
+TEST(Loader, AnIterationGoesOnOrSaysWhatEndedIt) {
+  struct Call {
+    std::string name;
+    std::function<void(Loader&)> make;
+    std::string ended_by;  // empty: it goes on
+    uint64_t following;
+  };
+  const std::vector<Call> calls = {
+      {"its own epoch", [](Loader& l) { EXPECT_TRUE(l.set_epoch(0)); }, "", 1},
+      {"the next epoch", [](Loader& l) { EXPECT_TRUE(l.set_epoch(1)); }, "", 1},
+      {"another epoch", [](Loader& l) { EXPECT_TRUE(l.set_epoch(5)); }, "", 5},
+      {"two epochs", [](Loader& l) { (void)l.set_epoch(5), (void)l.set_epoch(0); }, "", 1},
+      {"a state that does not fit", [](Loader& l) { EXPECT_FALSE(l.load(Value{Value::Object()}).ok()); }, "",
+       1},
+      {"looks", [](Loader& l) { (void)l.save(), (void)l.report(), (void)l.explain(), (void)l.timeline(); },
+       "", 1},
+      {"stop", [](Loader& l) { l.stop(); }, "stop()", 1},
+  };
+  for (const Dataset& dataset : loader_datasets())
+    for (const size_t workers : kCrews) {
+      std::vector<std::vector<int64_t>> epochs(7);
+      for (uint64_t epoch = 0; epoch < epochs.size(); ++epoch) {
+        const auto loader = make_loader(dataset, workers);
+        EXPECT_FALSE(loader->set_epoch(epoch)) << "nothing is running";
+        drain_all(*loader, epochs[epoch]);
+      }
+      for (const Call& call : calls) {
+        const auto loader = make_loader(dataset, workers);
+        std::vector<int64_t> seen;
+        Sample sample;
+        for (int i = 0; i < 3; ++i) {
+          ASSERT_TRUE(*loader->next(sample));
+          for (const int64_t value : values_of(sample)) seen.push_back(value);
+        }
+        const std::string before = loader->save()->dump();
+        call.make(*loader);
+        EXPECT_EQ(loader->save()->dump(), before) << call.name;
+        if (call.ended_by.empty()) {
+          EXPECT_EQ(loader->epoch(), 0u) << call.name;
+          drain_all(*loader, seen);
+          EXPECT_EQ(seen, epochs[0]) << call.name;
+          const auto more = loader->next(sample);
+          EXPECT_TRUE(more.ok() && !*more) << call.name << ": the end lasts until begin()";
+          const auto state = loader->save();
+          const auto other = make_loader(dataset, workers);
+          ASSERT_TRUE(state.ok() && other->load(*state).ok());
+          std::vector<int64_t> resumed;
+          drain_all(*other, resumed);
+          EXPECT_EQ(resumed, epochs[call.following]) << call.name << ": the state is of what comes next";
+        } else {
+          for (int i = 0; i < 2; ++i) {
+            const auto more = loader->next(sample);
+            ASSERT_FALSE(more.ok()) << call.name;
+            EXPECT_EQ(more.status().code(), Code::cancelled);
+            EXPECT_NE(more.status().text().find("ended by " + call.ended_by), std::string::npos)
+                << more.status().text();
+          }
+        }
+        EXPECT_EQ(loader->epoch(), call.following) << call.name;
+        ASSERT_TRUE(loader->begin().ok());
+        std::vector<int64_t> next;
+        drain_all(*loader, next);
+        EXPECT_EQ(next, epochs[call.following]) << call.name;
+      }
+    }
+}
+
+TEST(Loader, AnEpochAfterAStateKeepsOrReplacesIt) {
+  for (const Dataset& dataset : loader_datasets()) {
+    std::vector<std::vector<int64_t>> epochs(4);
+    for (uint64_t epoch = 0; epoch < epochs.size(); ++epoch) {
+      const auto loader = make_loader(dataset, 0);
+      (void)loader->set_epoch(epoch);
+      drain_all(*loader, epochs[epoch]);
+    }
+    const auto first = make_loader(dataset, 0);
+    (void)first->set_epoch(1);
+    std::vector<int64_t> seen;
+    Sample sample;
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(*first->next(sample));
+      for (const int64_t value : values_of(sample)) seen.push_back(value);
+    }
+    const Value state = *first->save();
+    for (const uint64_t epoch : {0, 1, 2, 3}) {
+      const auto loader = make_loader(dataset, 0);
+      ASSERT_TRUE(loader->check_state(state).ok());
+      EXPECT_EQ(loader->epoch(), 0u) << "a check loads nothing";
+      ASSERT_TRUE(loader->load(state).ok());
+      EXPECT_FALSE(loader->set_epoch(epoch));
+      std::vector<int64_t> got = epoch == 1 ? seen : std::vector<int64_t>();
+      drain_all(*loader, got);
+      EXPECT_EQ(got, epochs[epoch]) << epoch;
+    }
+    const auto again_there = make_loader(dataset, 2);
+    ASSERT_TRUE(again_there->load(state).ok());
+    for (int i = 0; i < 3; ++i)
+      ASSERT_TRUE(again_there->begin().ok()) << "nothing was taken: it begins there again";
+    std::vector<int64_t> there = seen;
+    drain_all(*again_there, there);
+    EXPECT_EQ(there, epochs[1]);
+    // Named again and left before its end, an epoch begins again.
+    EXPECT_TRUE(first->set_epoch(1));
+    ASSERT_TRUE(first->begin().ok());
+    std::vector<int64_t> again;
+    drain_all(*first, again);
+    EXPECT_EQ(again, epochs[1]);
+    EXPECT_EQ(first->epoch(), 2u);
   }
 }
 

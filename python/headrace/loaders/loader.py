@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _core
 from .._arguments import flag, whole_number
-from .._errors import HeadraceError, mismatch
+from .._errors import Stopped, mismatch
 from .._structure import packer
 
 if TYPE_CHECKING:
@@ -169,17 +169,18 @@ class Sampler:
         self._loader = weakref.ref(loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch of the next iteration."""
-        if loader := self._loader():
+        """Set the epoch of the next iteration; see `Loader.set_epoch`."""
+        if (loader := self._loader()) is not None:  # not its truth, which is its length
             loader.set_epoch(epoch)
 
 
 class Loader(Generic[Element]):
     """Iterates over a dataset; each `iter()` starts the next epoch.
 
-    There is one iteration at a time; starting another ends it. Threads only run during an iteration; they end with it, when it is
-    deleted, at `close()`, and with the process. Several threads may share an iterator: each element goes to one of them, and all
-    reach the end. Everything else is for one thread at a time.
+    An iteration of which no element was taken does not count: the next begins where it began. There is one at a time; starting another ends it, as `close()` and `load_state_dict()` do. An iteration that was ended
+    before its end raises a RuntimeError that says by what, never StopIteration. Threads only run during an iteration; they end with
+    it, when it is deleted, at `close()`, and with the process. Several threads may share an iterator: each element goes to one of
+    them, and all reach the end. Everything else is for one thread at a time.
 
     Attributes:
         dataset: The dataset.
@@ -200,6 +201,7 @@ class Loader(Generic[Element]):
         self._iteration: weakref.ref[Iteration[Element]] | None = None
         self._last_begun = 0  # the number of the last iteration
         self._left_at: list[State] | None = None  # position of the last iteration, if only that knows it
+        self._next_epoch: int | None = None  # set during the last iteration
         self._beginning = threading.RLock()  # held while an iteration starts: the one it ends is then known
         described = _nearest_batch(dataset._node)
         self.batch_size: int | None = described.get("size")
@@ -252,8 +254,10 @@ class Loader(Generic[Element]):
         self._core.check_outside()  # before the lock: its owner may wait for the function that calls this
         with self._beginning:
             if (last := self._current()) is not None:
-                last._ended_by_another = last._state is None
-                last.close()
+                last._end("another iter() of its loader; use a second loader for concurrent iterations")
+            if self._next_epoch is not None:
+                self._core.set_epoch(self._next_epoch)
+                self._next_epoch = None
             self._warn_of_the_same_epoch()
             self._warn_of_the_order()
             self._last_begun = self._core.begin()
@@ -267,6 +271,10 @@ class Loader(Generic[Element]):
 
     def _current(self) -> Iteration[Element] | None:
         return self._iteration() if self._iteration is not None else None
+
+    def _running(self) -> Iteration[Element] | None:
+        current = self._current()
+        return None if current is None or current._is_over() else current
 
     def __len__(self) -> int:
         return len(self.dataset)
@@ -291,32 +299,53 @@ class Loader(Generic[Element]):
 
     @property
     def epoch(self) -> int:
-        """The epoch of the current iteration, or of the next one."""
-        return self._core.epoch
+        """The epoch of the running iteration; between iterations, that of the next one."""
+        following = self._core.epoch  # an error in a forked child
+        if (running := self._running()) is not None:
+            return running._epoch
+        return following if self._next_epoch is None else self._next_epoch
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch of the next iteration; ends the current one.
+        """Set the epoch of the next iteration.
+
+        A running iteration goes on. If it is given its own epoch and reaches its end, the next epoch follows as without the call; if
+        it is left before its end, its epoch begins again. After `load_state_dict()`, the epoch of the state keeps the position in
+        it, and another epoch replaces the state.
 
         Args:
             epoch: The epoch, from 0.
         """
         number = whole_number("set_epoch", "epoch", epoch)
-        self.close()
-        self._iteration = self._left_at = None  # its state is not that of the next iteration
         self._knows_epoch = True
+        if (running := self._running()) is not None:
+            epoch = self.epoch
+            follows = number == epoch + 1 or (number == epoch and running._has_ended())
+            self._next_epoch = None if follows else number
+            return
+        self._iteration = self._left_at = self._next_epoch = (
+            None  # its state is not that of the next iteration
+        )
         self._core.set_epoch(number)
 
     def state_dict(self) -> State:
         """Return the position of the iteration as a dict that can be saved as JSON.
 
-        Elements handed out count, elements read ahead do not.
+        Elements handed out count, elements read ahead do not. Of a running iteration it is the position, whatever `set_epoch()` has
+        said about the next one; once that iteration is finished, it is the beginning of the next.
         """
         if (current := self._current()) is not None:
-            return current.state_dict()
-        return self._core.save() if self._left_at is None else dict(self._left_at[0])
+            state = current.state_dict()
+        else:
+            state = self._core.save() if self._left_at is None else dict(self._left_at[0])
+        if self._next_epoch not in {None, state.get("epoch")} and state.get("finished"):
+            return self._core.beginning_of(self._next_epoch)
+        return state
 
     def load_state_dict(self, state: State) -> None:
         """Let the next iteration continue from a state, with any number of workers.
+
+        It ends a running iteration, whose next element is then a RuntimeError, and replaces what `set_epoch()` has said. A state that
+        does not fit changes nothing.
 
         Args:
             state: The result of `state_dict()`.
@@ -329,9 +358,14 @@ class Loader(Generic[Element]):
             raise mismatch(
                 TypeError, "load_state_dict", expected="the dict that state_dict() returned", got=f"{state!r}"
             )
-        self.close()
+        self._core.check_state(state)
+        self._end(
+            "load_state_dict() of its loader; iterate over the loader again to continue from that state"
+        )
         self._core.load(state)
-        self._iteration = self._left_at = None  # its state is not that of the next iteration
+        self._iteration = self._left_at = self._next_epoch = (
+            None  # its state is not that of the next iteration
+        )
         self._knows_epoch = True
 
     def report(self) -> Report:
@@ -366,9 +400,12 @@ class Loader(Generic[Element]):
         return self._core.explain(flag("explain", "measure", measure))
 
     def close(self) -> None:
-        """End the current iteration and all threads. The loader can be iterated over again."""
+        """End the running iteration and all threads: its next element is a RuntimeError. The loader can be iterated over again."""
+        self._end("close() of its loader; iterate over the loader again")
+
+    def _end(self, by: str) -> None:
         if (current := self._current()) is not None:
-            current.close()
+            current._end(by)
         self._core.stop()
 
     def __enter__(self) -> Self:
@@ -388,8 +425,9 @@ class Iteration(Iterator[Element]):
         self._loader: Loader[Element] | None = loader
         self._next: Callable[[int], list[Any] | None] = loader._core.next
         self._number = loader._last_begun
+        self._epoch = loader._core.epoch
         self._convert = loader._converter()
-        self._ended_by_another = False
+        self._ended_by: str | None = None  # what ended it before its end
         # The thread in __next__. States saved by a signal handler there do not count the element that is on its way.
         self._inside: int | None = None
         self._taken_back_from: int | None = None  # the thread that will not receive such an element
@@ -399,8 +437,8 @@ class Iteration(Iterator[Element]):
 
     def __next__(self) -> Element:
         if (loader := self._loader) is None:
-            _core.give_way_to_exit()  # which may have closed it
-            self._say_that_it_is_over()
+            self._raise_if_ended()
+            raise StopIteration
         here, before = threading.get_ident(), self._inside
         if here == before:
             loader._core.check_outside()
@@ -412,38 +450,46 @@ class Iteration(Iterator[Element]):
             leaves = self._next(self._number)
             if leaves is not None:
                 element = self._convert(leaves)
-        except HeadraceError:
-            if self._ended_by_another:  # while this thread waited
-                self._say_that_it_is_over()
-            self.close()
+        except Stopped:
+            self._raise_if_ended()  # while this thread waited, or by a function of the pipeline
+            self._end(None)
             raise
-        except BaseException:
+        except BaseException as error:
             if loader._core.is_within:  # refused to a function of the pipeline; the iteration continues
                 self._inside = before
             else:
-                self.close()
+                described = f"{type(error).__name__}: {error}".removesuffix(": ")
+                self._end(f"what its next() raised, {described}; iterate over the loader again")
             raise
         if leaves is not None:
             # No calls from here on, so no signal handler runs: the element has arrived.
             self._inside = None
             if self._taken_back_from != here:
                 return element
-        if self._ended_by_another:
-            self._say_that_it_is_over()
+        self._raise_if_ended()
         if self._loader is not None:  # else another thread reached the end before
             loader._warn_at_the_end()
-        self.close()
+            if loader._next_epoch == self._epoch:
+                loader._next_epoch = None
+        self._end(None)
         raise StopIteration
 
     def _is_inside(self) -> bool:
         return self._inside == threading.get_ident()
 
-    def _say_that_it_is_over(self) -> NoReturn:
-        if self._ended_by_another:
-            raise RuntimeError(
-                "this iteration was ended by another iter() of its loader; use a second loader for concurrent iterations"
-            ) from None
-        raise StopIteration
+    def _has_ended(self) -> bool:
+        return self._state is not None
+
+    def _is_over(self) -> bool:
+        return self._has_ended()
+
+    def _raise_if_ended(self) -> None:
+        # No stop() here: the iteration that ended this one may have begun.
+        _core.give_way_to_exit()  # which may have closed it
+        if self._ended_by is not None:
+            if self._state is not None and self._loader is not None and not self._loader._core.is_within:
+                self._loader = None  # a function of the pipeline closed it, and has returned
+            raise RuntimeError(f"this iteration was ended by {self._ended_by}") from None
 
     def state_dict(self) -> State:
         """Return the position of this iteration; see `Loader.state_dict`."""
@@ -456,10 +502,15 @@ class Iteration(Iterator[Element]):
         return state
 
     def close(self) -> None:
-        """End this iteration and its threads; its state is kept."""
+        """End this iteration and its threads: its next element is a RuntimeError. Its state is kept."""
+        self._end("close(); iterate over the loader again")
+
+    def _end(self, by: str | None) -> None:
         loader = self._loader
         if loader is None or loader._process != os.getpid():  # a forked child has neither threads nor state
             return
+        if self._state is None and self._ended_by is None:
+            self._ended_by = by  # before threads that wait are stopped: they say it
         if loader._core.stop(self._number, self._is_inside()):  # the state is final from now on
             self._taken_back_from = self._inside
         state = self._saved(loader)

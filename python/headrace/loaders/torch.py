@@ -48,6 +48,7 @@ class TorchLoader(Loader[Any]):
         if (on_cuda or self.pin_memory) and not torch.cuda.is_available():
             wanted = f"device {str(self.device)!r}" if on_cuda else "pin_memory=True"
             raise RuntimeError(f"torch: {wanted} needs CUDA, but PyTorch finds no CUDA device")
+        self.batch_sampler = None  # trainers that find a sampler ask for it
         self._stream = torch.cuda.Stream(self.device) if on_cuda else None  # type: ignore[no-untyped-call,unused-ignore]
         self._bf16 = {i for i, (dtype, _) in enumerate(dataset._node.schema[1]) if dtype == "bfloat16"}
 
@@ -104,6 +105,7 @@ class _AheadIteration(Iteration[Any]):
         loader._left_at = self._given
         self._at_end: State | None = None
         self._failure: Exception | None = None  # of the next element
+        self._has_said_end = False
 
     def _copy_next(self) -> tuple[Any, State] | None:
         loader = self._loader
@@ -119,7 +121,7 @@ class _AheadIteration(Iteration[Any]):
             return None
         except BaseException:
             if not loader._core.is_within:
-                self.close()  # else an element that arrived but is not stored here would be lost
+                self._end(None)  # else an element that arrived but is not stored here would be lost
             raise
 
     def __next__(self) -> Any:
@@ -128,9 +130,11 @@ class _AheadIteration(Iteration[Any]):
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
+        self._raise_if_ended()
         if self._ahead is None:
             if self._at_end is not None and self._loader is None:
                 self._given[0] = self._at_end
+            self._has_said_end = True
             raise StopIteration
         element, state = self._ahead
         torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
@@ -141,6 +145,9 @@ class _AheadIteration(Iteration[Any]):
             self._ahead, self._failure = None, error
         self._given[0] = state  # last, so that an exception before loses no element
         return element
+
+    def _is_over(self) -> bool:
+        return super()._is_over() and (self._has_said_end or self._ended_by is not None)
 
     def state_dict(self) -> State:
         """Return the position of this iteration; the element that was copied ahead does not count."""

@@ -52,6 +52,7 @@ nb::object exception_class(Code code) {
     case Code::corrupt: return own("CorruptSample");
     case Code::exhausted: return nb::borrow(PyExc_MemoryError);
     case Code::unavailable: return nb::borrow(PyExc_NotImplementedError);
+    case Code::cancelled: return own("Stopped");
     default: return own("HeadraceError");
   }
 }
