@@ -80,10 +80,11 @@ LARGE_CLASSES: dict[str, tuple[int, int]] = {
     "Order": (14, 4),
     "Table": (3, 4),
     # The public API, and values that hold any kind of thing.
-    "Dataset": (41, 2),
+    "Dataset": (44, 2),
     "Value": (27, 2),
     # One method for each verb of a plan.
-    "Lowering": (37, 0),
+    "Lowering": (38, 0),
+    "LevelLowering": (26, 0),
     "Narrowing": (28, 0),
     "Adviser": (27, 0),
     "ChunkReader": (26, 2),

@@ -846,7 +846,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         names, specs, structure = self._node.schema
         kind = ", tuples of " if structure.startswith("[") else ": "
         fields = ", ".join(
-            f"{name}: {dtype} ({', '.join('?' if d is None else str(d) for d in shape)})"
+            f"{_core.printable(name)}: {dtype} ({', '.join('?' if d is None else str(d) for d in shape)})"
             for name, (dtype, shape) in zip(names, specs, strict=True)
         )
         return f"<Dataset of length {size}{kind}{fields}\n{self._node.tree().rstrip()}>"

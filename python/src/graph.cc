@@ -9,6 +9,7 @@
 
 #include "headrace/core/random/permutation.h"
 #include "headrace/core/random/split_lengths.h"
+#include "headrace/core/text/text.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/plan/plan_json.h"
@@ -324,6 +325,9 @@ void bind_graph(nb::module_& m) {
   m.def(
       "parse_json", [](const std::string& text) { return to_python(unwrap(Value::parse(text))); },
       nb::arg("text"), "JSON as plain objects, nested at most 128 levels deep.");
+  m.def(
+      "printable", [](const std::string& name) { return printable(name); }, nb::arg("name"),
+      "A name with its control characters escaped, as in messages.");
   m.def(
       "fixed_total",
       [](const NodeHandle& n, const std::string& verb, const std::string& what) {

@@ -318,6 +318,17 @@ def test_links_stay_inside(tmp_path, photos):
         assert [one["path"] for one in data.metadata["problems"]] == ["loop"]
 
 
+def test_archives_in_an_archive_are_said(tmp_path, photos):
+    for name in ("train", "val"):
+        zipped(photos, tmp_path / f"{name}.zip", zipfile.ZIP_STORED)
+    with zipfile.ZipFile(tmp_path / "outer.zip", "w") as file:
+        for name in ("train", "val"):
+            file.write(tmp_path / f"{name}.zip", f"{name}.zip")
+    for path, options in ((tmp_path / "outer.zip", {"split": "train"}), (tmp_path / "outer.zip/train.zip", {})):
+        with pytest.raises(OSError, match="archives in archives are not read; unpack the outer one first"):
+            hr.read(str(path), **options)
+
+
 def test_an_empty_class_folder_keeps_its_number(tmp_path, photos):
     """As in a folder: labels of the classes behind it do not shift."""
     (photos / "ant").mkdir()

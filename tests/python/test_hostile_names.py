@@ -77,6 +77,13 @@ def test_json_has_the_names_themselves(root: Path) -> None:
     }
 
 
+def test_a_dataset_shows_its_fields_escaped(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({TITLE: 1, FORGED: 2, TURNED: 3}) + "\n", encoding="utf-8")
+    ds = hr.read(tmp_path / "a.jsonl")
+    assert not odd(repr(ds)) and all(name in repr(ds) for name in SHOWN)
+    assert list(ds.schema) == [TITLE, FORGED, TURNED]
+
+
 def test_messages_and_warnings(root: Path) -> None:
     data = hr.read(root)
     assert TITLE in data.metadata["classes"]

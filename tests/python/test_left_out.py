@@ -66,6 +66,11 @@ def symbolic_links(folder: Path) -> tuple[Path, dict[str, Any], str]:
     return path, {}, "2 members (the first is 'b.jpg') are links and are left out"
 
 
+def links_to_folders(folder: Path) -> tuple[Path, dict[str, Any], str]:
+    path = tar(folder / "a.tar", ("a/1.jpg", b"1"), link("b", "/not/mounted", tarfile.SYMTYPE), ("c/1.jpg", b"3"))
+    return path, {}, "the member 'b' is a link and is left out"
+
+
 def without_suffix(folder: Path) -> tuple[Path, dict[str, Any], str]:
     path = tar(folder / "a.tar", ("README", b"x"), ("a.jpg", b"1"), ("d/b", b"2"), ("c.jpg", b"3"))
     return path, {}, "the member 'd/b' is left out for want of a suffix"
@@ -163,7 +168,7 @@ def without_image(folder: Path) -> tuple[Path, dict[str, Any], str]:
     return path, {}, "annotations whose image_id is not that of an image in the file are left out: 1"
 
 
-ALL = [hard_links, symbolic_links, without_suffix, first_lacks, second_tar_has_more, other_kinds, other_images, number_header,
+ALL = [hard_links, symbolic_links, links_to_folders, without_suffix, first_lacks, second_tar_has_more, other_kinds, other_images, number_header,
        images_without_xml, other_members, without_image]  # fmt: skip
 
 

@@ -35,10 +35,12 @@ class FindNpy final : public Opening<std::vector<FoundArray>> {
 };
 
 // What a file holds of each sample: the inputs, or what belongs to them.
-constexpr std::array<std::string_view, 10> kInputs{"x",      "data", "feature", "features", "image",
-                                                   "images", "img",  "imgs",    "input",    "inputs"};
-constexpr std::array<std::string_view, 10> kOutputs{"y",      "label",   "labels", "mask",    "masks",
-                                                    "target", "targets", "output", "outputs", "classes"};
+constexpr std::string_view kInputs[] = {
+    "x",   "audio", "data",  "embeddings", "feature", "features",     "frames", "image", "images",
+    "img", "imgs",  "input", "inputs",     "obs",     "observations", "source", "src",   "tokens"};
+constexpr std::string_view kOutputs[] = {
+    "y",      "actions", "classes", "ids", "indices",      "label",         "labels", "mask",    "masks",
+    "output", "outputs", "rewards", "seg", "segmentation", "segmentations", "target", "targets", "tgt"};
 
 // "x" and "_train" of "x_train.npy"; an empty field if no word of the name says what the file holds.
 struct NamedArray {
@@ -56,8 +58,8 @@ NamedArray named_array(std::string_view path) {
     size_t end = at;
     while (is_letter(end) && !(end > at && is_capital(end) && !is_capital(end - 1))) ++end;  // "trainX"
     const std::string_view word = std::string_view(lower).substr(at, end - at);
-    const bool is_input = std::ranges::find(kInputs, word) != kInputs.end();
-    if (is_input || std::ranges::find(kOutputs, word) != kOutputs.end())
+    const bool is_input = std::ranges::find(kInputs, word) != std::end(kInputs);
+    if (is_input || std::ranges::find(kOutputs, word) != std::end(kOutputs))
       return {std::string(name.substr(at, end - at)), lower.substr(0, at) + "*" + lower.substr(end),
               is_input};
     at = std::max(at, std::max(end, at + 1) - 1);

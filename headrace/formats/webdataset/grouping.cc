@@ -17,7 +17,7 @@ Status at_member(Status status, uint64_t member, uint64_t position) {
 Status Grouping::take(const TarHead& head, uint64_t position) {
   ++members_;
   const auto name = sample_name(head.name);
-  if (head.is_link && name) passed_over_.add_link(head.name);
+  if (head.is_link && (name || lacks_suffix(head.name))) passed_over_.add_link(head.name);
   if (head.is_file && lacks_suffix(head.name)) passed_over_.add_without_suffix(head.name);
   if (!name || !head.is_file) return {};
   if (index_.records.empty() || name->key != key_) {

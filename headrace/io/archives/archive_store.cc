@@ -178,14 +178,14 @@ class ArchiveStore final : public Store {
  private:
   template <class Outside> Result<Listing> list_in(const std::string& root, const Outside& outside) {
     return look<Listing>(root, true, outside, [&](const Inside& inside) -> Result<Listing> {
-      if (!inside.archive->names().has_folder(inside.path)) return not_there("cannot list ", root);
+      if (!inside.archive->names().has_folder(inside.path)) return no_folder(inside, root);
       return inside.archive->names().list(inside.path);
     });
   }
 
   template <class Outside> Result<Entries> entries_in(const std::string& folder, const Outside& outside) {
     return look<Entries>(folder, true, outside, [&](const Inside& inside) -> Result<Entries> {
-      if (!inside.archive->names().has_folder(inside.path)) return not_there("cannot list ", folder);
+      if (!inside.archive->names().has_folder(inside.path)) return no_folder(inside, folder);
       return inside.archive->names().entries(inside.path);
     });
   }
@@ -202,6 +202,14 @@ class ArchiveStore final : public Store {
     return Status(Code::not_found,
                   std::string(what) + in_quotes(path) + ": the archive has no such file or folder")
         .refused(ENOENT, path);
+  }
+
+  static Status no_folder(const Inside& inside, const std::string& path) {
+    if (!inside.archive->names().find(inside.path)) return not_there("cannot list ", path);
+    return Status(Code::io, "cannot list " + in_quotes(path) +
+                                ": it is a file in an archive, and archives in archives are not read; unpack "
+                                "the outer one first")
+        .refused(ENOTDIR, path);
   }
 
   // Calls `inside` for a path that leads through an archive, or to one where `itself`; otherwise returns the

@@ -53,9 +53,9 @@ Py_ssize_t bytes_length(PyObject* self) { return static_cast<Py_ssize_t>(bytes_r
 
 PyObject* bytes_of(Text row) {
   if (!may_be_mapped(row))
-    return PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
-                                     static_cast<Py_ssize_t>(row.size()));
-  PyObject* made = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(row.size()));
+    return with_words(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(row.data()),
+                                                static_cast<Py_ssize_t>(row.size())));
+  PyObject* made = with_words(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(row.size())));
   if (!made) return nullptr;
   kernels::copy_far(PyBytes_AS_STRING(made), row.data(), row.size());
   const nb::object owned = nb::steal(made);

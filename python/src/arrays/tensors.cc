@@ -128,11 +128,9 @@ nb::object array(DType type, const Shape& shape, Memory memory) {
 }
 
 nb::object text_to_python(DType type, std::string_view text) {
-  if (type == DType::bytes) return nb::bytes(text.data(), text.size());
-  nb::object out =
-      nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
-  if (!out.is_valid()) throw nb::python_error();
-  return out;
+  const auto size = static_cast<Py_ssize_t>(text.size());
+  return made_by_python(type == DType::bytes ? PyBytes_FromStringAndSize(text.data(), size)
+                                             : PyUnicode_DecodeUTF8(text.data(), size, nullptr));
 }
 
 // The same for the rows of a batch. Latin-1 characters, which Python stores as one byte each, decode faster
@@ -147,11 +145,10 @@ nb::object texts_to_python(const RowList& rows, DType dtype) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::object made;
     if (dtype == DType::str && text.size() >= kShort && utf8_to_latin1(text, latin1))
-      made =
-          nb::steal(PyUnicode_DecodeLatin1(latin1.data(), static_cast<Py_ssize_t>(latin1.size()), nullptr));
+      made = made_by_python(
+          PyUnicode_DecodeLatin1(latin1.data(), static_cast<Py_ssize_t>(latin1.size()), nullptr));
     else
       made = text_to_python(dtype, text);
-    if (!made.is_valid()) throw nb::python_error();
     PyList_SetItem(out.ptr(), static_cast<Py_ssize_t>(i), made.release().ptr());
   }
   return out;

@@ -122,6 +122,13 @@ void register_errors() {
   });
 }
 
+PyObject* with_words(PyObject* made) {
+  if (made || !PyErr_ExceptionMatches(PyExc_MemoryError)) return made;
+  PyErr_Clear();
+  set_error(said_by(std::bad_alloc()));
+  return nullptr;
+}
+
 Status foreign(nb::python_error& error, std::string_view function) {
   const std::string type = nb::cast<std::string>(nb::str(error.type().attr("__name__")));
   std::string said = nb::cast<std::string>(nb::str(error.value()));

@@ -28,4 +28,11 @@ void register_errors();
 // The Status of a user's function that raised: "augment: KeyError: 'x'".
 Status foreign(nb::python_error& error, std::string_view function);
 
+// What Python's API returned; a MemoryError of its own has no words and gets those of std::bad_alloc.
+PyObject* with_words(PyObject* made);
+inline nb::object made_by_python(PyObject* made) {
+  if (!with_words(made)) throw nb::python_error();
+  return nb::steal(made);
+}
+
 }  // namespace headrace::python
