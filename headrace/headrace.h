@@ -26,6 +26,7 @@
 #include "headrace/core/random/mixture.h"
 #include "headrace/core/row_list.h"
 #include "headrace/graph/plan/bindings.h"
+#include "headrace/graph/ranks.h"
 #include "headrace/graph/verb_options.h"
 #include "headrace/ops/c_function.h"
 #include "headrace/run/find_points.h"

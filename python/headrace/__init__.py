@@ -20,6 +20,7 @@ from ._index import index
 from ._making.generator import ReplayWarning
 from ._mapping import PythonFunctionWarning
 from ._ragged import ragged
+from ._ranks import Ranks, ranks
 from ._version import __version__
 from ._watching.metrics import metrics
 from ._watching.progress import progress
@@ -94,6 +95,7 @@ __all__ = [
     "MetricsServer",
     "PythonFunctionWarning",
     "RaggedColumn",
+    "Ranks",
     "ReplayWarning",
     "VarLenFeature",
     "Writer",
@@ -121,6 +123,7 @@ __all__ = [
     "ragged",
     "random",
     "range",
+    "ranks",
     "read",
     "read_array_record",
     "read_arrow",

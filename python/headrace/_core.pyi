@@ -337,6 +337,14 @@ def split_lengths(verb: str, lengths: Sequence[float], total: int) -> list[int]:
 def permuted(seed: int, total: int) -> bytes:
     """0 to total - 1 in the order of epoch 0 of a shuffle, 8 bytes each."""
 
+def ranks(get: object) -> tuple:
+    """
+    Rank, world, launcher, why and a warning or '', by variables that get(name) returns; None: not set.
+    """
+
+def with_replicas(rank: int, world: int, replicate: int) -> tuple[int, int]:
+    """Rank and world where so many consecutive ranks share their data."""
+
 def load_plan(json: str, sources: dict, generators: dict, function: object) -> tuple[Node, int]:
     """A plan and its seed; function(slot, params) returns a Function."""
 

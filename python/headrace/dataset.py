@@ -20,7 +20,7 @@ from ._gathering import GatheringVerbs
 from ._line import users_line, warn_of
 from ._mapping import Where
 from ._options import merged_options
-from ._ranks import from_environment
+from ._ranks import DeviceMesh, asked, of_mesh
 from ._slots import Bound, names_of, with_names
 from ._splitting import SplittingVerbs
 from ._structure import packer
@@ -378,21 +378,33 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         *,
         even: Literal["wrap", "drop", "pad"] = "wrap",
         steps: int | None = None,
+        replicate: int = 1,
+        mesh: DeviceMesh | None = None,
+        dims: str | Iterable[str] | None = None,
     ) -> Dataset:
         """Divide the elements among `world` processes: this one gets rank, rank + world, ….
 
         Args:
-            rank: This process, from 0. If rank and world are not given, both are taken from the environment of torchrun, Slurm,
-                Open MPI, MPICH and PMI, PALS or Horovod; 0 of 1 without any.
+            rank: This process, from 0. If rank and world are not given, both are those of `headrace.ranks()`: of torch.distributed if it
+                is initialised, else of the launcher, else 0 of 1.
             world: The number of processes.
             even: What to do if the number of elements is not divisible by world: "wrap" repeats the first elements of the epoch,
                 "drop" drops the last ones, "pad" also wraps and marks the repeated elements (see `with_validity`).
             steps: Elements per epoch on this rank; required if the length is not known. A rank that has fewer elements repeats them;
                 with `batch` after shard, the last batch before the repetition is short, unless `drop_last` drops it.
+            replicate: So many consecutive ranks get the same elements, as the ranks of tensor and pipeline parallelism need: this one
+                gets the part rank // replicate of world // replicate.
+            mesh: A DeviceMesh of PyTorch, instead of rank and world: ranks get different elements along its data-parallel dimensions,
+                and the same ones along the others.
+            dims: The names of the data-parallel dimensions; those named "dp", "dp_replicate", "dp_shard", "data", "fsdp", "replicate"
+                or "shard" when not given.
 
         Raises:
-            ValueError: only one of rank and world is given, rank is not below world, launchers disagree, or RANK is
-                set without WORLD_SIZE.
+            ValueError: only one of rank and world is given, rank is not below world, replicate does not divide world, launchers
+                disagree, RANK is set without WORLD_SIZE, or no dimension of the mesh has such a name.
+
+        Warns:
+            UserWarning: rank and world are not given, this is one process, and the environment looks as if several were meant.
 
         Example:
             ds.shuffle(seed=17).shard(rank, world).batch(256)
@@ -404,9 +416,23 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
                 expected="both rank and world or neither",
                 got=f"rank {rank} and world {world}",
             )
+        if mesh is not None:
+            if rank is not None or replicate != 1:
+                raise mismatch(
+                    ValueError, "shard", expected="mesh= alone", got="also rank and world, or replicate="
+                )
+            rank, world = of_mesh(mesh, dims)
+        elif dims is not None:
+            raise mismatch(ValueError, "shard", expected="mesh= beside dims=", got="none")
         if rank is None or world is None:
-            rank, world = from_environment()
-        rank, world = whole_number("shard", "rank", rank), whole_number("shard", "world", world)
+            found, warning = asked()
+            warn_of([warning] if warning else [])
+            rank, world = found.rank, found.world
+        rank = whole_number("shard", "rank", rank, 0, 2**32)
+        world = whole_number("shard", "world", world, 0, 2**32)
+        shared = whole_number("shard", "replicate", replicate, 1, 2**32)
+        if shared != 1:
+            rank, world = _core.with_replicas(rank, world, shared)
         steps = None if steps is None else whole_number("shard", "steps", steps)
         how = text("shard", "even", even)
         return self._with_verb("shard", rank=rank, world=world, even=how, steps=steps)

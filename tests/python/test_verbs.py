@@ -2,7 +2,6 @@ import json
 
 import numpy as np
 import pytest
-from headrace._ranks import from_environment
 
 import headrace as hr
 
@@ -96,63 +95,6 @@ def test_elements_without_a_field_cannot_be_put_together(verb, arguments):
         getattr(nothing, verb)(*arguments)
     with_another = hr.zip({"nothing": nothing, "x": hr.range(6)}).batch(4)
     assert [sorted(batch) for batch in with_another.numpy()] == [["nothing", "x"]] * 2
-
-
-ENVIRONMENTS = [
-    ({}, (0, 1)),
-    ({"RANK": "3", "WORLD_SIZE": "8"}, (3, 8)),
-    ({"SLURM_PROCID": "2", "SLURM_NTASKS": "4"}, (2, 4)),
-    ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, (1, 2)),
-    ({"PMI_RANK": "1", "PMI_SIZE": "2"}, (1, 2)),
-    ({"PALS_RANKID": "1", "PALS_NRANKS": "2"}, (1, 2)),
-    ({"HOROVOD_RANK": "1", "HOROVOD_SIZE": "2"}, (1, 2)),
-    ({"RANK": "1", "WORLD_SIZE": "2", "PMI_RANK": "1", "PMI_SIZE": "2"}, (1, 2)),
-    ({"RANK": "1", "WORLD_SIZE": "2", "SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, (1, 2)),
-    (  # srun torchrun, on two nodes
-        {
-            "RANK": "5",
-            "WORLD_SIZE": "8",
-            "GROUP_RANK": "1",
-            "LOCAL_WORLD_SIZE": "4",
-            "SLURM_JOB_ID": "1",
-            "SLURM_STEP_ID": "0",
-            "SLURM_PROCID": "1",
-            "SLURM_NTASKS": "2",
-        },
-        (5, 8),
-    ),
-    (  # mpirun in a batch script
-        {
-            "OMPI_COMM_WORLD_RANK": "3",
-            "OMPI_COMM_WORLD_SIZE": "8",
-            "SLURM_JOB_ID": "1",
-            "SLURM_PROCID": "0",
-            "SLURM_NTASKS": "8",
-        },
-        (3, 8),
-    ),
-]
-
-
-@pytest.mark.parametrize(("environment", "expected"), ENVIRONMENTS)
-def test_rank_and_world_come_from_the_launcher(environment, expected):
-    assert from_environment(environment) == expected
-
-
-def test_launchers_that_disagree_are_an_error():
-    with pytest.raises(ValueError, match="torchrun has rank 1 of 2, Slurm has rank 3 of 4"):
-        from_environment({"RANK": "1", "WORLD_SIZE": "2", "SLURM_PROCID": "3", "SLURM_NTASKS": "4"})
-    with pytest.raises(ValueError, match="RANK must be a number, got 'one'"):
-        from_environment({"RANK": "one", "WORLD_SIZE": "2"})
-    with pytest.raises(ValueError, match="expected WORLD_SIZE beside RANK=1, got none"):
-        from_environment({"RANK": "1"})
-
-
-def test_a_batch_script_of_slurm_is_one_process():
-    batch = {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
-    with pytest.warns(UserWarning, match="got a batch script of 8 tasks: this is one process"):
-        assert from_environment(batch) == (0, 1)
-    assert from_environment(batch | {"SLURM_STEP_ID": "0"}) == (0, 8)
 
 
 def test_shard_reads_the_environment(monkeypatch):
