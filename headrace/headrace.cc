@@ -8,7 +8,9 @@
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/node.h"
+#include "headrace/graph/passes/asked_ranks.h"
 #include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/plan/plan_slots.h"
 #include "headrace/graph/verbs/inference.h"
 
 namespace headrace {
@@ -77,6 +79,13 @@ Result<NodePtr> numbers_node(const void* values, DType dtype, size_t count, std:
   std::vector<Tensor> column{make_tensor({dtype, {static_cast<int64_t>(count)}, bytes})};
   HEADRACE_ASSIGN(SourcePtr source, array_source({{"value"}, {}, "0"}, std::move(column), std::move(slot)));
   return make_node(Read{std::move(source)}, {});
+}
+
+// The plan for this process, whose ranks `ask` or else ranks() gives.
+Result<NodePtr> with_ranks_of_process(const NodePtr& node, const std::function<Result<Ranks>()>& ask) {
+  if (!asks_ranks(*node)) return node;
+  HEADRACE_ASSIGN(const Ranks found, ask ? ask() : ranks());
+  return with_ranks(node, found);
 }
 
 // The nodes of datasets, or the first error.
@@ -227,7 +236,19 @@ Dataset Dataset::shuffle(ShuffleOptions o, Line at) const {
 }
 
 Dataset Dataset::shard(ShardOptions o, Line at) const {
-  return then(Shard{o.rank, o.world, o.even, o.steps}, at);
+  if (o.rank.has_value() != o.world.has_value())
+    return Dataset(
+        invalid({.expected = "both rank and world or neither",
+                 .got = o.rank ? "rank " + std::to_string(*o.rank) : "world " + std::to_string(*o.world)})
+            .in_op("shard"));
+  if (!o.rank) {
+    const Dataset asking = then(Shard{0, 1, o.even, o.steps, RanksOf::environment, o.replicate}, at);
+    return asking.node().ok() ? Dataset(with_ranks_of_process(*asking.node(), {})) : asking;
+  }
+  if (o.replicate == 1) return then(Shard{*o.rank, *o.world, o.even, o.steps}, at);
+  const Result<Ranks> shared = with_replicas({.rank = *o.rank, .world = *o.world}, o.replicate);
+  if (!shared.ok()) return Dataset(shared.status());
+  return then(Shard{shared->rank, shared->world, o.even, o.steps}, at);
 }
 
 Dataset Dataset::repeat(uint64_t times, Line at) const { return then(Repeat{times}, at); }
@@ -459,11 +480,17 @@ Result<std::vector<Dataset>> Dataset::random_split(const std::vector<double>& le
 
 Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {
   if (!node_.ok()) return node_.status();
-  return Loader::make(*node_, std::move(options), file_store());
+  HEADRACE_ASSIGN(NodePtr here, with_ranks_of_process(*node_, {}));
+  return Loader::make(std::move(here), std::move(options), file_store());
 }
 
 std::vector<std::string> Dataset::notes() const {
-  return node_.ok() ? data_notes(**node_) : std::vector<std::string>();
+  if (!node_.ok()) return {};
+  std::vector<std::string> out = data_notes(**node_);
+  if (asks_ranks(**node_))
+    if (const Result<Ranks> found = ranks(); found.ok() && !found->warning.empty())
+      out.push_back(found->warning);
+  return out;
 }
 
 Result<std::string> Dataset::plan(uint64_t seed) const {
@@ -541,7 +568,9 @@ Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
     return invalid({.expected = "version 1", .got = std::to_string(version)}).in_op("plan");
   const Value* plan = text.find("plan");
   if (!plan) return invalid("'plan' is missing").in_op("plan");
-  HEADRACE_ASSIGN(NodePtr node, plan_from_value(*plan, *file_store(), bindings));
+  HEADRACE_ASSIGN(const Value bound, with_paths(*plan, bindings.paths));
+  HEADRACE_ASSIGN(const NodePtr loaded, plan_from_value(bound, *file_store(), bindings));
+  HEADRACE_ASSIGN(NodePtr node, with_ranks_of_process(loaded, bindings.ranks));
   const Value* seed = text.find("seed");
   return LoadedPlan{Dataset(std::move(node)),
                     seed && seed->integer() ? static_cast<uint64_t>(*seed->integer()) : 0};

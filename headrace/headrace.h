@@ -86,9 +86,11 @@ struct ShuffleOptions {
   bool reshuffle_each_epoch = true;
 };
 struct ShardOptions {
-  uint32_t rank = 0, world = 1;
+  // Without both: those of ranks() where the dataset runs, also after it was saved and loaded.
+  std::optional<uint32_t> rank = std::nullopt, world = std::nullopt;
   Even even = Even::wrap;
   std::optional<uint64_t> steps = std::nullopt;
+  uint32_t replicate = 1;  // consecutive ranks that get the same elements
 };
 struct BatchOptions {
   bool drop_last = false, ragged = false;
@@ -163,7 +165,7 @@ class Dataset {
   Dataset flat_map(const Mapping& f, Line at = Line::current()) const;
   Dataset unbatch(Line at = Line::current()) const;
   Dataset shuffle(ShuffleOptions o = {}, Line at = Line::current()) const;
-  Dataset shard(ShardOptions o, Line at = Line::current()) const;
+  Dataset shard(ShardOptions o = {}, Line at = Line::current()) const;
   // 0 times: forever.
   Dataset repeat(uint64_t times = 0, Line at = Line::current()) const;
   Dataset take(uint64_t count, Line at = Line::current()) const;

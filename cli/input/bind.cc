@@ -8,6 +8,7 @@
 #include "cli/input/slots.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/described.h"
+#include "headrace/graph/plan/plan_slots.h"
 
 namespace headrace::cli {
 namespace {
@@ -95,6 +96,9 @@ Status add_file(Columns& columns, const Slot& slot, const std::string& field, co
 Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view plan) {
   if (bind.empty()) return Bindings();
   const std::vector<Slot> slots = slots_of(plan);
+  const auto parsed = Value::parse(plan);
+  const std::vector<PlanRead> reads = parsed.ok() ? reads_of(*parsed) : std::vector<PlanRead>();
+  Bindings out;
   std::map<std::string, Columns> found;
   for (const std::string& one : bind) {
     const size_t sign = one.find('=');
@@ -102,12 +106,17 @@ Result<Bindings> bindings(const std::vector<std::string>& bind, std::string_view
     const std::string name = one.substr(0, sign), slot = name.substr(0, name.find('/'));
     const auto wanted = std::ranges::find_if(
         slots, [&](const Slot& other) { return other.name == slot && other.kind == Slot::data; });
+    const auto is_read = [&](const PlanRead& read) { return read.name == name; };
+    if (wanted == slots.end() && std::ranges::any_of(reads, is_read)) {
+      out.paths[name].push_back(one.substr(sign + 1));
+      continue;
+    }
     if (wanted == slots.end())
-      refuse("--bind: the pipeline has no data slot '" + slot + "'; " + names_of(slots));
+      refuse("--bind: the pipeline has no data slot '" + slot + "'; " + names_of(slots) +
+             (reads.empty() ? "" : ", and its reads are " + read_names(reads)));
     const std::string field = slot == name ? "" : name.substr(slot.size() + 1);
     HEADRACE_TRY(add_file(found[slot], *wanted, field, one.substr(sign + 1)).before("--bind " + one + ": "));
   }
-  Bindings out;
   for (auto& [slot, columns] : found) {
     auto source = array_source(std::move(columns.schema), std::move(columns.columns), slot);
     if (!source.ok()) return source.status().before("--bind " + slot + ": ");

@@ -129,7 +129,8 @@ void add_input_arguments(CLI::App& command, InputArguments& arguments, bool plan
       .add_option(
           "--bind", arguments.bind,
           "Data for a slot of a saved pipeline: an .npy file, a .txt file with one string per line, or an "
-          ".npz file with several columns; NAME/FIELD=FILE for one of several columns; may be repeated")
+          ".npz file with several columns; NAME/FIELD=FILE for one of several columns; read_0=PATH: another "
+          "path for its first read; may be repeated")
       ->option_text("NAME=FILE")
       ->allow_extra_args(false);
 }

@@ -4,6 +4,9 @@
 
 namespace headrace {
 
+// Where the ranks of a shard come from, if not from its numbers.
+enum class RanksOf : uint8_t { environment };
+
 enum class Even : uint8_t { wrap, drop, pad };
 
 enum class OnErrorPolicy : uint8_t { raise, skip, replace };

@@ -265,6 +265,13 @@ class Node:
         """Whether it contains a shard."""
 
     @property
+    def asks_ranks(self) -> bool:
+        """Whether a shard takes its ranks from where the plan runs."""
+
+    def with_ranks(self, rank: int, world: int) -> Node:
+        """The plan of a process with these ranks."""
+
+    @property
     def inputs(self) -> list[Node]:
         """The nodes below."""
 
@@ -345,8 +352,15 @@ def ranks(get: object) -> tuple:
 def with_replicas(rank: int, world: int, replicate: int) -> tuple[int, int]:
     """Rank and world where so many consecutive ranks share their data."""
 
-def load_plan(json: str, sources: dict, generators: dict, function: object) -> tuple[Node, int]:
-    """A plan and its seed; function(slot, params) returns a Function."""
+def load_plan(json: str, sources: dict, generators: dict, function: object, paths: dict, ask: object) -> tuple[Node, int]:
+    """
+    A plan and its seed; function(slot, params) returns a Function, ask() rank and world.
+    """
+
+def plan_reads(json: str) -> list[tuple[str, list[str]]]:
+    """
+    The reads of a plan, in its order: the name that binds each, and its paths.
+    """
 
 def dtype_name(name: str) -> str:
     """

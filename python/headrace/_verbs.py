@@ -65,8 +65,11 @@ def _check_takes_one(verb: str, function: Callable[..., Any], structure: str) ->
 class Verbs:
     """A node, and what it binds that a plan cannot contain."""
 
-    _node: _core.Node
     _bound: Bound  # in the order of the plan's slots
+
+    @property
+    def _node(self) -> _core.Node:
+        raise NotImplementedError
 
     def _then(self, node: _core.Node, *bound: tuple[str, Any], others: Sequence[Dataset] = ()) -> Dataset:
         """Return the dataset of a node over this dataset and others, with what it binds."""

@@ -103,12 +103,24 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         options: Mapping[str, Any] | None = None,
         bound: Bound | None = None,
     ):
-        self._node = node
+        self._made = node
+        self._asks_ranks = node.asks_ranks
+        self._made_for: tuple[int, int] | None = None  # the ranks, where it asks for them
         self._options = dict(options or {})
         self._bound = list(bound or [])
-        self._elements: tuple[int, _core.Elements] | None = None  # of this process
         self._fields_read: dict[str, np.ndarray[Any, Any]] = {}  # by verbs that need a value of each element
+        self._elements: tuple[int, _core.Node, _core.Elements] | None = None  # of this process and node
         self._pack = packer(node.schema[2])
+
+    @property
+    def _node(self) -> _core.Node:
+        """The plan, for the ranks of this process: they may differ since it was made, after a fork or in torch.distributed."""
+        if self._asks_ranks:
+            found, _ = asked()
+            if found[:2] != self._made_for:
+                self._made = self._made.with_ranks(found.rank, found.world)
+                self._made_for = found.rank, found.world
+        return self._made
 
     def _then(self, node: _core.Node, *bound: tuple[str, Any], others: Sequence[Dataset] = ()) -> Dataset:
         below = [*self._bound, *(pair for other in others for pair in other._bound)]
@@ -386,7 +398,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
 
         Args:
             rank: This process, from 0. If rank and world are not given, both are those of `headrace.ranks()`: of torch.distributed if it
-                is initialised, else of the launcher, else 0 of 1.
+                is initialised, else of the launcher, else 0 of 1. They are asked anew in every process that loads or unpickles the
+                dataset, and whenever it is run.
             world: The number of processes.
             even: What to do if the number of elements is not divisible by world: "wrap" repeats the first elements of the epoch,
                 "drop" drops the last ones, "pad" also wraps and marks the repeated elements (see `with_validity`).
@@ -424,17 +437,20 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
             rank, world = of_mesh(mesh, dims)
         elif dims is not None:
             raise mismatch(ValueError, "shard", expected="mesh= beside dims=", got="none")
+        shared = whole_number("shard", "replicate", replicate, 1, 2**32)
+        steps = None if steps is None else whole_number("shard", "steps", steps)
+        how = text("shard", "even", even)
         if rank is None or world is None:
             found, warning = asked()
             warn_of([warning] if warning else [])
-            rank, world = found.rank, found.world
+            if found.world > 1:  # else it shares with nobody
+                _core.with_replicas(found.rank, found.world, shared)
+            of = {"ranks": "environment", "replicate": shared}
+            return self._with_verb("shard", **of, even=how, steps=steps)
         rank = whole_number("shard", "rank", rank, 0, 2**32)
         world = whole_number("shard", "world", world, 0, 2**32)
-        shared = whole_number("shard", "replicate", replicate, 1, 2**32)
         if shared != 1:
             rank, world = _core.with_replicas(rank, world, shared)
-        steps = None if steps is None else whole_number("shard", "steps", steps)
-        how = text("shard", "even", even)
         return self._with_verb("shard", rank=rank, world=world, even=how, steps=steps)
 
     @names_checked
@@ -812,7 +828,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
     def _item(self, position: int | slice, epoch: int) -> Any:
         if isinstance(position, slice):
             return [self._item(index, epoch) for index in range(*position.indices(len(self)))]
-        size = self._node.size
+        node = self._node
+        size = node.size
         try:
             index = operator.index(position)
         except TypeError:
@@ -828,16 +845,15 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         if size is None and index < 0:
             raise IndexError(f"a dataset without a known length has no position {index}")
         return self._pack(
-            self._random_access().at(index + size if index < 0 and size is not None else index, epoch)
+            self._random_access(node).at(index + size if index < 0 and size is not None else index, epoch)
         )
 
-    def _random_access(self) -> _core.Elements:
-        if self._elements is None or self._elements[0] != os.getpid():  # a forked child creates its own
-            made = _core.Elements(
-                self._node, self._options.get("seed", 0), self._options.get("memory_budget", 0)
-            )
-            self._elements = os.getpid(), made
-        return self._elements[1]
+    def _random_access(self, node: _core.Node) -> _core.Elements:
+        process = os.getpid()  # a forked child creates its own
+        if self._elements is None or self._elements[0] != process or self._elements[1] is not node:
+            made = _core.Elements(node, self._options.get("seed", 0), self._options.get("memory_budget", 0))
+            self._elements = process, node, made
+        return self._elements[2]
 
     @names_checked
     def explain(self, *, measure: bool = False) -> str:

@@ -29,6 +29,7 @@ from ._making.element import (
 from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
+from ._ranks import asked
 from ._slots import BESIDE, bound_in, slots_in
 from ._structure import flatten, packer
 from ._trace import plain
@@ -433,13 +434,14 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
         path: The JSON file.
         bind: What the plan cannot contain, by slot name: functions, arrays, sequences. Nothing is imported by name. Columns are
             matched by name, in any order; dtypes and shapes of rows must be those of the saved plan, but the number of rows may
-            differ. Keys, weights and choices may be anything that their verbs accept.
+            differ. Keys, weights and choices may be anything that their verbs accept. Also other paths for its reads, as `read` takes
+            them: "read_0" is the first of the plan, "read_1" the second.
 
     Raises:
-        ValueError: it is not a plan, a slot is not bound or expects other data, or the plan has no such slot.
+        ValueError: it is not a plan, a slot is not bound or expects other data, or the plan has no such slot or read.
 
     Example:
-        hr.load_plan("train.json", bind={"map_0": augment})
+        hr.load_plan("train.json", bind={"map_0": augment, "read_0": "/scratch/imagenet/train"})
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -452,7 +454,8 @@ def load_plan(path: str | os.PathLike[str], *, bind: Mapping[str, Any] | None = 
             hint="use read() for data",
         ) from None
     data = open_plan(text, bind or {}, {})
-    warn_of(data._node.data_notes)
+    warning = asked()[1] if data._asks_ranks else ""
+    warn_of([*data._node.data_notes, *([warning] if warning else [])])
     return data
 
 
@@ -466,7 +469,9 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         ) from None
     tree = plan.get("plan") if isinstance(plan, dict) else None
     places = list(slots_in(tree))
-    _check_names(bind, [slot for slot, _, _ in places])
+    slots = [slot for slot, _, _ in places]
+    reads = {name: paths for name, paths in _core.plan_reads(text) if name not in slots}
+    _check_names(bind, slots, reads)
     sources, generators = {}, {}
     for slot, kind, described in places:
         if slot not in bind:
@@ -491,17 +496,33 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         is_step = slot.rpartition("_")[0] == "scan"
         return bind_function(of_pair(bind[slot]) if is_step else bind[slot], slot, params)
 
-    node, seed = _core.load_plan(text, sources, generators, function)
+    paths = {name: _paths_of(name, bind[name]) for name in reads if name in bind}
+    node, seed = _core.load_plan(text, sources, generators, function, paths, lambda: asked()[0][:2])
     return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bound_in(tree, bind))
 
 
-def _check_names(bind: Mapping[str, Any], slots: Sequence[str]) -> None:
+def _check_names(bind: Mapping[str, Any], slots: Sequence[str], reads: Mapping[str, Sequence[str]]) -> None:
     for name in bind:
-        if name not in slots:
+        if name not in slots and name not in reads:
             known = ", ".join(repr(slot) for slot in dict.fromkeys(slots)) or "none"
+            if reads:
+                known += "; its reads are " + ", ".join(
+                    f"{one!r} ({of[0]!r})" for one, of in reads.items() if of
+                )
             raise ValueError(
                 f"plan: bind= has {name!r}, but the plan has no such slot; its slots are {known}"
             )
+
+
+def _paths_of(name: str, given: object) -> list[str]:
+    """Return the paths that are bound to a read."""
+    if isinstance(given, (str, os.PathLike)):
+        return [os.fspath(given)]
+    if isinstance(given, Sequence) and given and all(isinstance(one, (str, os.PathLike)) for one in given):
+        return [os.fspath(one) for one in given]
+    raise mismatch(
+        TypeError, "plan", expected="a path or a list of paths", got=f"{given!r}", option=f"bind[{name!r}]"
+    )
 
 
 def formats() -> list[dict[str, Any]]:

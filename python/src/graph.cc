@@ -12,7 +12,9 @@
 #include "headrace/core/text/text.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/graph/meaning.h"
+#include "headrace/graph/passes/asked_ranks.h"
 #include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/plan/plan_slots.h"
 #include "headrace/graph/plan/verb_json.h"
 #include "headrace/graph/verbs/inference.h"
 #include "headrace/graph/walk_nodes.h"
@@ -144,6 +146,7 @@ nb::list verb_list() {
       nb::dict item;
       item["name"] = std::string(member.name), item["type"] = member.type;
       item["doc"] = std::string(member.doc), item["required"] = member.required;
+      item["unless"] = std::string(member.unless);
       members.append(item);
     }
     nb::dict item;
@@ -191,9 +194,10 @@ std::string plan_text(const NodeHandle& node, uint64_t seed) {
 }
 
 // `sources`: slot to Source; `generators`: slot to Generator; `function(slot, params)` returns a Function or
-// raises.
+// raises; `paths`: name of a read to its paths; `ask()` returns rank and world.
 std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& sources,
-                                     const nb::dict& generators, nb::object function) {
+                                     const nb::dict& generators, nb::object function, const nb::dict& paths,
+                                     nb::object ask) {
   Bindings bindings;
   for (const auto& [slot, source] : sources)
     bindings.sources.emplace(nb::cast<std::string>(slot), nb::cast<const SourceHandle&>(source).source);
@@ -202,6 +206,12 @@ std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& so
                                 nb::cast<const GeneratorHandle&>(generator).generator);
   bindings.function = [&](const std::string& slot, const Value& params) -> Result<OpPtr> {
     return nb::cast<const FunctionHandle&>(function(slot, to_python(params))).op;
+  };
+  for (const auto& [name, given] : paths)
+    bindings.paths.emplace(nb::cast<std::string>(name), nb::cast<std::vector<std::string>>(given));
+  bindings.ranks = [&]() -> Result<Ranks> {
+    const auto [rank, world] = nb::cast<std::pair<uint32_t, uint32_t>>(ask());
+    return Ranks{.rank = rank, .world = world};
   };
   LoadedPlan plan = unwrap(load_plan(json, bindings));
   return {NodeHandle{unwrap(plan.dataset.node())}, plan.seed};
@@ -238,6 +248,15 @@ void bind_node(nb::module_& m) {
           "indexed", [](const NodeHandle& n) { return n.node->indexed; }, "Whether it has random access.")
       .def_prop_ro(
           "sharded", [](const NodeHandle& n) { return n.node->sharded; }, "Whether it contains a shard.")
+      .def_prop_ro(
+          "asks_ranks", [](const NodeHandle& n) { return asks_ranks(*n.node); },
+          "Whether a shard takes its ranks from where the plan runs.")
+      .def(
+          "with_ranks",
+          [](const NodeHandle& n, uint32_t rank, uint32_t world) {
+            return NodeHandle{unwrap(with_ranks(n.node, {.rank = rank, .world = world}))};
+          },
+          nb::arg("rank"), nb::arg("world"), "The plan of a process with these ranks.")
       .def_prop_ro(
           "inputs",
           [](const NodeHandle& n) {
@@ -373,7 +392,17 @@ void bind_graph(nb::module_& m) {
       nb::arg("rank"), nb::arg("world"), nb::arg("replicate"),
       "Rank and world where so many consecutive ranks share their data.");
   m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("function"),
-        "A plan and its seed; function(slot, params) returns a Function.");
+        nb::arg("paths"), nb::arg("ask"),
+        "A plan and its seed; function(slot, params) returns a Function, ask() rank and world.");
+  m.def(
+      "plan_reads",
+      [](const std::string& json) {
+        std::vector<std::pair<std::string, std::vector<std::string>>> out;
+        const Value plan = unwrap(Value::parse(json));
+        for (PlanRead& read : reads_of(plan)) out.emplace_back(std::move(read.name), std::move(read.paths));
+        return out;
+      },
+      nb::arg("json"), "The reads of a plan, in its order: the name that binds each, and its paths.");
 }
 
 }  // namespace headrace::python

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import struct
@@ -116,6 +117,30 @@ def test_a_pipeline_runs_with_the_data_it_names(tmp_path):
         refused = run(*bind)
         assert refused.returncode in {1, 2} and wrong in refused.stderr, refused.stderr
     assert "is data" in headrace("run", tmp_path / "keys.npy", "--bind", "a=b.npy").stderr
+
+
+def test_a_plan_has_the_rank_of_the_process_that_runs_it(tmp_path, monkeypatch):
+    hr = pytest.importorskip("headrace")
+    np = pytest.importorskip("numpy")
+    np.save(tmp_path / "x.npy", np.arange(40))
+    data = hr.read(tmp_path / "x.npy").shuffle(seed=3)
+    data.shard(2, 4).batch(3).save_plan(tmp_path / "named.json")
+    data.shard().batch(3).save_plan(tmp_path / "asking.json")
+    named = headrace("run", "named.json", cwd=tmp_path)
+    assert "4 batches, 10 samples" in named.stdout, named.stderr
+    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    hashed = re.search("xxh3.*", named.stdout).group()
+    assert hashed in headrace("run", "asking.json", cwd=tmp_path).stdout
+    (tmp_path / "x.npy").rename(tmp_path / "y.npy")
+    assert headrace("run", "asking.json", cwd=tmp_path).returncode == 1
+    assert hashed in headrace("run", "asking.json", "--bind", "read_0=y.npy", cwd=tmp_path).stdout
+    refused = headrace("run", "asking.json", "--bind", "read_1=y.npy", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "no data slot 'read_1'; it has no data slots, and its reads are 'read_0' ('" in refused.stderr
+    monkeypatch.delenv("WORLD_SIZE")
+    alone = headrace("run", "asking.json", "--bind", "read_0=y.npy", cwd=tmp_path)
+    assert alone.returncode == 1 and "expected WORLD_SIZE beside RANK=2" in alone.stderr
 
 
 @pytest.mark.parametrize("save", ["savez", "savez_compressed"])

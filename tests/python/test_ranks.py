@@ -1,10 +1,15 @@
 """Who says which rank this process is: the table of docs/ranks.md, torch.distributed, and ranks that share their data."""
 
+import json
+import os
+import pickle
 import re
+import subprocess
 import sys
 import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 from headrace._ranks import asked
 
@@ -28,8 +33,6 @@ def ints(dataset):
 
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
-    import os  # noqa: PLC0415
-
     for name in [name for name in os.environ if VARIABLES.match(name)]:
         monkeypatch.delenv(name)
 
@@ -170,6 +173,7 @@ def test_ranks_may_share_their_data(monkeypatch):
     for make, message in (
         (lambda: ds.shard(0, 4, replicate=3), "shard: expected a world size that replicate=3 divides, got 4"),
         (lambda: ds.shard(replicate=3), "shard: expected a world size that replicate=3 divides, got 4"),
+        (lambda: ds.shard(0, 1, replicate=2), "shard: expected a world size that replicate=2 divides, got 1"),
         (lambda: ds.shard(4, 4, replicate=2), "expected 0 <= rank < world, got rank 4 of 4"),
         (lambda: ds.shard(0, 4, replicate=0), "replicate must be at least 1, got 0"),
         (lambda: ds.shard(dims=("dp",)), "expected mesh= beside dims=, got none"),
@@ -236,3 +240,170 @@ def test_a_mesh_of_torch(tmp_path):
         assert ints(hr.range(3).shard(mesh=mesh["dp"])) == [0, 1, 2]
     finally:
         dist.destroy_process_group()
+
+
+# ---- plans that ask where they run
+
+
+def train():
+    return hr.range(40).shuffle(seed=3).shard().map(lambda x: x * 2).batch(3)
+
+
+def by_hand(rank, world):
+    return hr.range(40).shuffle(seed=3).shard(rank, world).map(lambda x: x * 2).batch(3)
+
+
+def batches(dataset, epochs=2):
+    loader = dataset.numpy()
+    return [[batch.tolist() for batch in loader] for _ in range(epochs)]
+
+
+def as_rank(monkeypatch, rank, world):
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", str(world))
+
+
+def run_in_python(code, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", "from python.test_ranks import *\n" + code],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_plan_asks_where_it_is_loaded(tmp_path):
+    train().save_plan(tmp_path / "plan.json")
+    shard = json.loads(train().plan())["plan"]["input"]["input"]
+    assert shard["ranks"] == "environment" and not {"rank", "world", "replicate"} & shard.keys()
+    assert batches(hr.load_plan(tmp_path / "plan.json")) == batches(by_hand(0, 1))
+    code = f"print(json.dumps(batches(hr.load_plan({str(tmp_path / 'plan.json')!r}))))"
+    assert run_in_python(code, RANK="2", WORLD_SIZE="4") == batches(by_hand(2, 4))
+
+
+def test_a_pickle_asks_where_it_is_opened(monkeypatch):
+    kept = pickle.dumps(train()), pickle.dumps(by_hand(1, 4)), pickle.dumps(hr.range(8).shard(replicate=2))
+    as_rank(monkeypatch, 2, 4)
+    asked_here, named, shared = map(pickle.loads, kept)
+    assert batches(asked_here) == batches(by_hand(2, 4))
+    assert batches(named) == batches(by_hand(1, 4)), "numbers stay as they are"
+    assert ints(shared) == [1, 3, 5, 7]
+    assert "rank 2 of 4 of the environment" in repr(asked_here)
+    assert "rank 1 of 2 of the environment, replicate=2" in repr(shared)
+
+
+def child(dataset, rank, world, queue):
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(world))
+    queue.put((len(dataset), batches(dataset)))
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_a_started_process_has_its_own_rank(how):
+    started = run_in_python(
+        "import multiprocessing\n"
+        f"context = multiprocessing.get_context({how!r})\n"
+        "dataset, queue, found = train(), context.SimpleQueue(), []\n"
+        "assert len(dataset) == 14\n"
+        "for rank in range(2):\n"
+        "    process = context.Process(target=child, args=(dataset, rank, 2, queue))\n"
+        "    process.start()\n"
+        "    found.append(queue.get())\n"
+        "    process.join()\n"
+        "print(json.dumps(found))"
+    )
+    assert started == [[len(by_hand(rank, 2)), batches(by_hand(rank, 2))] for rank in range(2)]
+
+
+def test_ranks_are_asked_when_a_dataset_runs(monkeypatch):
+    ds = train()
+    loader, moved = ds.numpy(), ds.numpy()
+    assert (len(ds), ds[0].shape) == (14, (3,))
+    next(iter(moved))
+    as_rank(monkeypatch, 1, 4)  # as when a trainer initialises torch.distributed
+    assert len(ds) == len(loader) == len(by_hand(1, 4))
+    assert ds[1].tolist() == by_hand(1, 4)[1].tolist()
+    assert [[batch.tolist() for batch in loader] for _ in range(2)] == batches(by_hand(1, 4))
+    assert [batch.tolist() for batch in moved] == batches(by_hand(1, 4))[1], "its first epoch had begun"
+    as_rank(monkeypatch, 0, 2)
+    loader.set_epoch(1)
+    assert [batch.tolist() for batch in loader] == batches(by_hand(0, 2))[1]
+
+
+def test_states_fit_whoever_says_the_rank(monkeypatch):
+    named, asking = by_hand(0, 1).numpy(), train()
+    assert named.dataset.fingerprint() == asking.fingerprint()
+    iteration = iter(named)
+    first = [next(iteration).tolist() for _ in range(4)]
+    state = iteration.state_dict()
+    want = []
+    for rank in range(2):
+        by_name = by_hand(rank, 2).numpy()
+        by_name.load_state_dict(state)
+        want.append([batch.tolist() for batch in by_name])
+    got = []
+    for rank in range(2):
+        as_rank(monkeypatch, rank, 2)
+        loader = asking.numpy()
+        loader.load_state_dict(state)
+        got.append([batch.tolist() for batch in loader])
+    assert got == want
+    assert sorted(x for batch in first + got[0] + got[1] for x in batch)[::1] == [2 * x for x in range(40)]
+
+
+def test_members_that_contradict_are_refused():
+    plan = json.loads(hr.range(8).shard().plan())
+    for members, message in (
+        ({"rank": 1, "world": 2}, "plan: shard: expected no 'rank' beside 'ranks', got 1"),
+        ({"ranks": "mpi"}, 'shard: ranks must be "environment", got "mpi"'),
+        ({"ranks": None}, "plan: shard: 'rank' is missing"),
+        ({"replicate": 0}, "shard: expected replicate of at least 1, got 0"),
+    ):
+        odd = json.loads(json.dumps(plan))
+        odd["plan"].update(members)
+        with pytest.raises(ValueError, match=message):
+            hr.sources.open_plan(json.dumps(odd), {}, {})
+
+
+# ---- other paths for reads
+
+
+def test_a_read_may_have_another_path(tmp_path):
+    for name, rows in (("a", 3), ("b", 4)):
+        np.save(tmp_path / f"{name}.npy", np.arange(rows))
+    both = (
+        hr.read(tmp_path / "a.npy")
+        .map(lambda s: {"array": s["array"] + 1}, python=True)
+        .concatenate(hr.read(tmp_path / "b.npy"))
+    )
+    both.save_plan(tmp_path / "plan.json")
+    (tmp_path / "moved").mkdir()
+    for name in "ab":
+        (tmp_path / f"{name}.npy").rename(tmp_path / "moved" / f"{name}.npy")
+    bind = {"map_0": lambda s: {"array": s["array"] + 1}, "read_0": tmp_path / "moved" / "a.npy"}
+    with pytest.raises(FileNotFoundError):
+        hr.load_plan(tmp_path / "plan.json", bind=bind)
+    bind["read_1"] = str(tmp_path / "moved" / "b.npy")
+    loaded = hr.load_plan(tmp_path / "plan.json", bind=bind)
+    assert [int(x["array"]) for x in loaded] == [1, 2, 3, 0, 1, 2, 3]
+    assert loaded.slots.keys() == {"map_0"}
+    assert "moved/b.npy" in loaded.plan()
+    for more, error, message in (
+        ({"read_2": "x"}, ValueError, "has 'read_2', but the plan has no such slot; its slots are 'map_0'; its reads are 'read_0' ('"),
+        ({"read_0": 3}, TypeError, "expected a path or a list of paths, got 3"),
+        ({"read_0": []}, TypeError, "expected a path or a list of paths, got []"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=re.escape(message).replace("expected", ".*")):
+            hr.load_plan(tmp_path / "plan.json", bind=bind | more)
+
+
+def test_other_data_at_the_path_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2.5\n")
+    (tmp_path / "b.csv").write_text("x\n1\n")
+    hr.read(tmp_path / "a.csv").map(lambda s: s.y * 2.0).save_plan(tmp_path / "plan.json")
+    with pytest.raises(ValueError, match="no field 1 in"):
+        hr.load_plan(tmp_path / "plan.json", bind={"read_0": tmp_path / "b.csv"})

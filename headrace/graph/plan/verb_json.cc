@@ -153,6 +153,12 @@ template <class Verb> Verb named(std::string_view verb) {
     return Verb();
 }
 
+// Whether a member stands there that is not null.
+bool has(const Value& members, std::string_view name) {
+  const Value* const value = name.empty() ? nullptr : members.find(name);
+  return value && !value->is_null();
+}
+
 bool belongs(std::string_view only, std::string_view verb) { return only.empty() || only == verb; }
 
 // `prefix`: "plan: shuffle: ", or "shuffle: " where no plan is read.
@@ -164,6 +170,14 @@ template <class Verb> Status read_members(Verb& verb, const std::string& name, c
     const Value* value = members.find(member.name);
     if constexpr (!std::is_same_v<T, Program>) {
       if (!status.ok() || !value) return;
+      if (has(members, member.unless)) {
+        status = invalid({.expected = "no '" + std::string(member.name) + "' beside '" +
+                                      std::string(member.unless) + "'",
+                          .got = value->dump()})
+                     .with({.op = name, .option = std::string(member.name)})
+                     .before(prefix);
+        return;
+      }
       T& out = std::invoke(member.get, verb);
       if constexpr (requires { MemberType<T>::in(*value, making, out, name); })
         status = MemberType<T>::in(*value, making, out, name);
@@ -214,7 +228,7 @@ template <class Verb> VerbInfo info_of(std::string_view name) {
   each_member<Verb>([&]<class M>(const M& member) {
     if (belongs(member.only, name))
       out.members.push_back({member.name, member.doc, MemberType<TypeOf<Verb, M>>::text(),
-                             member.presence == Presence::required});
+                             member.presence == Presence::required, member.unless});
   });
   return out;
 }
@@ -243,7 +257,7 @@ void members_to_value(const Kind& kind, Value& out) {
         static const Verb fallback{};
         each_member<Verb>([&]<class M>(const M& member) {
           using T = TypeOf<Verb, M>;
-          if (!belongs(member.only, name_of(verb))) return;
+          if (!belongs(member.only, name_of(verb)) || has(out, member.unless)) return;
           const T& value = std::invoke(member.get, verb);
           if constexpr (!std::is_same_v<T, std::vector<Tensor>> && requires { value == value; })
             if (member.presence == Presence::if_changed && value == std::invoke(member.get, fallback)) return;
@@ -262,7 +276,7 @@ Status check_members_of(const std::string& verb, const Value& members, std::stri
   const VerbInfo info = it->info(verb);
   for (const MemberInfo& member : info.members)
     if (!passes_program || member.name != "program")
-      (member.required ? required : optional).push_back(member.name);
+      (member.required && !has(members, member.unless) ? required : optional).push_back(member.name);
   optional.insert(optional.end(), common.begin(), common.end());
   return check_members(members, std::string(prefix) + verb, required, optional);
 }

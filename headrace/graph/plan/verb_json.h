@@ -40,6 +40,7 @@ struct MemberInfo {
   std::string_view name, doc;
   std::string type;
   bool required = false;
+  std::string_view unless = "";  // a member that stands for it
 };
 struct VerbInfo {
   std::string_view name, doc;

@@ -19,6 +19,7 @@ Status Shard::infer(Node& node) const {
     return invalid({.expected = "0 <= rank < world",
                     .got = "rank " + std::to_string(rank) + " of " + std::to_string(world)})
         .in_op("shard");
+  if (replicate == 0) return invalid({.expected = "replicate of at least 1", .got = "0"}).in_op("shard");
   if (node.sharded) return invalid("the dataset is already sharded").in_op("shard");
   node.shard = *this;
   node.sharded = true;
@@ -27,6 +28,8 @@ Status Shard::infer(Node& node) const {
 
 std::string Shard::details() const {
   return "rank " + std::to_string(rank) + " of " + std::to_string(world) +
+         (ranks ? " of the environment" : "") +
+         (replicate > 1 ? ", replicate=" + std::to_string(replicate) : "") +
          ", even=" + std::string(EnumNames<Even>::names[static_cast<size_t>(even)]) +
          (steps ? ", steps=" + std::to_string(*steps) : "");
 }

@@ -11,15 +11,28 @@ template <> struct EnumNames<Even> {
   static constexpr std::array<std::string_view, 3> names{"wrap", "drop", "pad"};
 };
 
+template <> struct EnumNames<RanksOf> {
+  static constexpr std::array<std::string_view, 1> names{"environment"};
+};
+
 struct Shard {
   static constexpr std::string_view verb = "shard",
                                     doc = "The part of one rank, with as many elements on every rank.";
   static constexpr VerbFacts facts{.moves_indices = true};
+  // Where `ranks` is set, those that with_ranks() found last.
   uint32_t rank = 0, world = 1;
   Even even = Even::wrap;
   std::optional<uint64_t> steps;
+  std::optional<RanksOf> ranks;
+  uint32_t replicate = 1;
   static constexpr std::tuple fields{
-      Member{"rank", &Shard::rank, "This rank, from 0."}, Member{"world", &Shard::world, "Number of ranks."},
+      Member{"ranks", &Shard::ranks,
+             "Rank and number of ranks are those of the process that loads or runs the plan.",
+             Presence::if_changed},
+      Member{"replicate", &Shard::replicate, "Consecutive ranks that get the same elements, of such ranks.",
+             Presence::if_changed},
+      Member{"rank", &Shard::rank, "This rank, from 0.", Presence::required, "", "ranks"},
+      Member{"world", &Shard::world, "Number of ranks.", Presence::required, "", "ranks"},
       Member{"even", &Shard::even,
              "How ranks get as many elements: by repeating some, leaving some out, or by padding that is "
              "marked."},

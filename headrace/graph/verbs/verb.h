@@ -44,12 +44,15 @@ template <class Get> struct Member {
   Get get;
   std::string_view doc;
   Presence presence = Presence::required;
-  std::string_view only = "";  // of the verbs that share a struct, the one that has this member
+  std::string_view only = "";    // of the verbs that share a struct, the one that has this member
+  std::string_view unless = "";  // a member before it, in whose presence a plan must not have this one
 };
 template <class Get> Member(std::string_view, Get, std::string_view) -> Member<Get>;
 template <class Get> Member(std::string_view, Get, std::string_view, Presence) -> Member<Get>;
 template <class Get> Member(std::string_view, Get, std::string_view, Presence, std::string_view)
     -> Member<Get>;
+template <class Get>
+Member(std::string_view, Get, std::string_view, Presence, std::string_view, std::string_view) -> Member<Get>;
 
 template <class Verb, class F> void each_member(F&& f) {
   std::apply([&](const auto&... member) { (f(member), ...); }, Verb::fields);

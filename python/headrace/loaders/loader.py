@@ -192,21 +192,23 @@ class Loader(Generic[Element]):
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
         self.sampler = Sampler(self)
-        self._core = _core.Loader(dataset._node, dataset._run_options())
+        self._node = dataset._node
+        self._core = _core.Loader(self._node, dataset._run_options())
         self.name: str | None = None
         self.number = next(_numbers)  # among the loaders of this process
-        self.rank_and_world = _rank_and_world(dataset._node)
+        self.rank_and_world = _rank_and_world(self._node)
         self._process = os.getpid()
-        self._pack = packer(dataset._node.schema[2])
+        self._pack = packer(self._node.schema[2])
         self._iteration: weakref.ref[Iteration[Element]] | None = None
         self._last_begun = 0  # the number of the last iteration
         self._left_at: list[State] | None = None  # position of the last iteration, if only that knows it
         self._next_epoch: int | None = None  # set during the last iteration
         self._beginning = threading.RLock()  # held while an iteration starts: the one it ends is then known
-        described = _nearest_batch(dataset._node)
+        described = _nearest_batch(self._node)
         self.batch_size: int | None = described.get("size")
         self.drop_last = bool(described.get("drop_last", False))
-        self._knows_epoch = not dataset._node.varies_by_epoch  # or set explicitly: no reason to warn
+        self._knows_epoch = not self._node.varies_by_epoch  # or set explicitly: no reason to warn
+        self._is_at_state = False  # the next iteration may continue within an epoch
         self._knows_order = False  # whether warnings about a slow order were given
         _alive[self.number] = self
 
@@ -214,6 +216,18 @@ class Loader(Generic[Element]):
         """Return itself, without the warning about iterating over epoch 0 again."""
         self._knows_epoch = True
         return self
+
+    def _follow_ranks(self) -> None:
+        """Run for the ranks that this process has now: a trainer may have given it others since the loader was made."""
+        node = self.dataset._node
+        if node is self._node or self._process != os.getpid():
+            return
+        made = _core.Loader(node, self.dataset._run_options())
+        if self._is_at_state:
+            made.load(self._core.save())
+        else:
+            made.set_epoch(self._core.epoch)
+        self._core, self._node, self.rank_and_world = made, node, _rank_and_world(node)
 
     def _warn_at_the_end(self) -> None:
         report = self._core.report()
@@ -258,6 +272,8 @@ class Loader(Generic[Element]):
             if self._next_epoch is not None:
                 self._core.set_epoch(self._next_epoch)
                 self._next_epoch = None
+            self._follow_ranks()
+            self._is_at_state = False
             self._warn_of_the_same_epoch()
             self._warn_of_the_order()
             self._last_begun = self._core.begin()
@@ -366,6 +382,11 @@ class Loader(Generic[Element]):
         self._iteration = self._left_at = self._next_epoch = (
             None  # its state is not that of the next iteration
         )
+        self.close()
+        self._follow_ranks()
+        self._core.load(state)
+        self._is_at_state = True
+        self._iteration = self._left_at = None  # its state is not that of the next iteration
         self._knows_epoch = True
 
     def report(self) -> Report:
