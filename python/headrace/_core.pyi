@@ -333,6 +333,9 @@ def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
 def parse_json(text: str) -> object:
     """JSON as plain objects, nested at most 128 levels deep."""
 
+def printable(name: str) -> str:
+    """A name with its control characters escaped, as in messages."""
+
 def fixed_total(node: Node, verb: str, what: str) -> int:
     """
     The number of elements over all ranks, if their order is the same in every epoch.

@@ -47,7 +47,12 @@ def bound_in(tree: Any, bind: Mapping[str, Any]) -> Bound:
     return [(slot.partition("#")[0], bind[slot]) for slot, _, _ in slots_in(tree)]
 
 
-BESIDE = {"sort_by": "keys", "sample": "weights", "choose": "choices", "select": "indices"}  # the kind of a verb's last input
+BESIDE = {
+    "sort_by": "keys",
+    "sample": "weights",
+    "choose": "choices",
+    "select": "indices",
+}  # the kind of a verb's last input
 
 
 def _places(node: Any, role: str = "source") -> Iterator[tuple[dict[str, Any], str]]:

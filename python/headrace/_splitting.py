@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -148,7 +148,8 @@ class SplittingVerbs(Verbs):
         return pairs
 
     def _mixed(self, seed: int) -> Dataset:
-        return self._with_verb("shuffle", seed=seed, window=0, blocks=0, reshuffle_each_epoch=False)
+        members = {"seed": seed, "window": 0, "blocks": 0, "reshuffle_each_epoch": False}
+        return self._then(_core.verb("shuffle", [self._node], members, users_line()))
 
     def _parts(
         self,
@@ -175,7 +176,7 @@ class SplittingVerbs(Verbs):
 
         if given is None:
             return np.zeros(total, np.int64)
-        values = values_beside(self, verb, option, given)
+        values = values_beside(cast("Dataset", self), verb, option, given)
         if len(values) != total:
             raise mismatch(
                 ValueError,

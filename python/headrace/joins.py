@@ -225,6 +225,7 @@ def numbers_source(what: str, values: ArrayLike, slot: str) -> _core.Source:
 
 
 def numbers_of(what: str, values: np.ndarray[Any, Any]) -> tuple[_core.Node, tuple[str, Any]]:
+    """Return a node of numbers, and what it binds."""
     return _core.read(numbers_source(what, values, what), users_line()), (what, values)
 
 

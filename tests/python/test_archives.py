@@ -324,7 +324,10 @@ def test_archives_in_an_archive_are_said(tmp_path, photos):
     with zipfile.ZipFile(tmp_path / "outer.zip", "w") as file:
         for name in ("train", "val"):
             file.write(tmp_path / f"{name}.zip", f"{name}.zip")
-    for path, options in ((tmp_path / "outer.zip", {"split": "train"}), (tmp_path / "outer.zip/train.zip", {})):
+    for path, options in (
+        (tmp_path / "outer.zip", {"split": "train"}),
+        (tmp_path / "outer.zip/train.zip", {}),
+    ):
         with pytest.raises(OSError, match="archives in archives are not read; unpack the outer one first"):
             hr.read(str(path), **options)
 

@@ -67,7 +67,9 @@ def symbolic_links(folder: Path) -> tuple[Path, dict[str, Any], str]:
 
 
 def links_to_folders(folder: Path) -> tuple[Path, dict[str, Any], str]:
-    path = tar(folder / "a.tar", ("a/1.jpg", b"1"), link("b", "/not/mounted", tarfile.SYMTYPE), ("c/1.jpg", b"3"))
+    path = tar(
+        folder / "a.tar", ("a/1.jpg", b"1"), link("b", "/not/mounted", tarfile.SYMTYPE), ("c/1.jpg", b"3")
+    )
     return path, {}, "the member 'b' is a link and is left out"
 
 

@@ -546,7 +546,9 @@ def test_partitions_without_a_value(tmp_path: Path) -> None:
 # ---- arrays
 
 
-@pytest.mark.parametrize("names", [("imgs", "masks"), ("src", "tgt"), ("voices", "masks"), ("img_a", "seg", "mask")])
+@pytest.mark.parametrize(
+    "names", [("imgs", "masks"), ("src", "tgt"), ("voices", "masks"), ("img_a", "seg", "mask")]
+)
 def test_arrays_of_one_shape_that_may_belong_together(tmp_path: Path, names: tuple[str, ...]) -> None:
     """Masks are never more rows of images, whatever the images are called."""
     for i, name in enumerate(names):

@@ -104,7 +104,7 @@ def test_a_split_resumes_and_travels() -> None:
     again.load_state_dict(loader.state_dict())
     whole = [b["x"].tolist() for b in batches.numpy()]
     assert first + [b["x"].tolist() for b in again] == whole
-    assert xs(pickle.loads(pickle.dumps(train))) == xs(train)  # noqa: S301
+    assert xs(pickle.loads(pickle.dumps(train))) == xs(train)
 
 
 def test_a_split_is_the_same_in_another_process_and_format(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_members_that_move_between_epochs_are_warned_of(verb: str) -> None:
     with pytest.warns(RuntimeWarning, match=f"{verb} is after shuffle.*random_split"):
         list(moving)
     list(getattr(hr.range(10).shuffle(seed=1, reshuffle_each_epoch=False), verb)(4).numpy())
-    list(getattr(hr.range(10).shuffle(seed=1).repeat(), "take")(4).numpy())
+    list(hr.range(10).shuffle(seed=1).repeat().take(4).numpy())
     list(hr.range(10).shuffle(seed=1).take(10).numpy())
 
 
