@@ -93,9 +93,9 @@ std::vector<Broken> find_broken(const SampleReader& reader, size_t workers, std:
     else
       comparison.add(index, sample.fields);
     if (!status.ok()) {
-      std::string file = reader.file(index);
+      Broken one = broken_sample(reader.source(), index, status);
       const std::lock_guard lock(mutex);
-      broken.push_back({index, std::move(file), as_typed(status), status.code(), status.facts()});
+      broken.push_back(std::move(one));
     }
     ++done;
     if (worker == 0) progress.show(done);

@@ -106,7 +106,7 @@ std::string place_of(const Node& plan, const Sample& sample) {
   constexpr unsigned kIndexBits = 48;
   const uint64_t index = sample.shown_id & ((uint64_t{1} << kIndexBits) - 1);
   const Source* source = source_of(plan, static_cast<uint32_t>(sample.shown_id >> kIndexBits));
-  return source && index < source->size() ? source->where(index) : std::string();
+  return source && index < source->size() ? source->where(index).text() : std::string();
 }
 
 // Strip the folder that all of them have in common.

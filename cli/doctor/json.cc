@@ -8,7 +8,7 @@ namespace {
 Value sample_of(const Diagnosis& d, uint64_t position) {
   const Looked& looked = d.look.samples[position];
   Value out;
-  out.set("index", d.look.index(position)), out.set("file", d.file(position));
+  set_place(d.look.index(position), d.place(position), out);
   out.set("bytes", static_cast<uint64_t>(looked.bytes));
   if (looked.kind != ImageKind::none) {
     out.set("height", static_cast<int64_t>(looked.height));

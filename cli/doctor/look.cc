@@ -9,7 +9,6 @@
 #include <limits>
 #include <mutex>
 
-#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/parallel_for.h"
 #include "headrace/run/measure/machine.h"
@@ -165,9 +164,9 @@ void look_at_samples(const SampleReader& reader, const LabelReader& labels, uint
     if (const Status status = reader.check(out.index(position), mine.pixels, sample); !status.ok()) {
       looked.broken = true;
       const uint64_t index = out.index(position);
-      std::string file = reader.file(index);
+      Broken one = broken_sample(reader.source(), index, status);
       const std::lock_guard lock(mutex);
-      out.broken.push_back({index, std::move(file), as_typed(status), status.code(), status.facts()});
+      out.broken.push_back(std::move(one));
     } else {
       if (sample.image)
         describe(sample, mine.pixels, looked), mine.decode.add(sample.decode_cpu_s, position);

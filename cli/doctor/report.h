@@ -24,7 +24,7 @@ struct Diagnosis {
   std::optional<Measured> measured;  // not with --no-advice
 
   // Where a sample is stored; `position` in look.samples.
-  std::string file(uint64_t position) const { return reader.file(look.index(position)); }
+  SamplePlace place(uint64_t position) const { return reader.source().where(look.index(position)); }
   bool is_broken() const;
 };
 

@@ -129,7 +129,7 @@ class Text {
     for (size_t i = 0; i < std::min(groups.size(), kShown); ++i) {
       const size_t shown = groups[i].size() <= kShownOfGroup + 1 ? groups[i].size() : kShownOfGroup;
       for (size_t j = 0; j < shown; ++j)
-        say("{:{}}{} {}{}\n", "", kIndent + 2, j == 0 ? " " : "=", d_.file(groups[i][j]),
+        say("{:{}}{} {}{}\n", "", kIndent + 2, j == 0 ? " " : "=", d_.place(groups[i][j]).text(),
             label(groups[i][j]));
       if (groups[i].size() > shown)
         say("{:{}}= … {} more\n", "", kIndent + 2, count_text(groups[i].size() - shown));
@@ -175,7 +175,7 @@ class Text {
       if (one.samples.empty()) continue;
       wrap("  " + one.name, fmt::format("{}: {}: {}", count_text(one.samples.size()), one.rule, one.why));
       for (size_t i = 0; i < std::min(one.samples.size(), kShown); ++i)
-        say("{:{}}{}  ({})\n", "", kIndent + 2, d_.file(one.samples[i]),
+        say("{:{}}{}  ({})\n", "", kIndent + 2, d_.place(one.samples[i]).text(),
             figures(d_.look.samples[one.samples[i]]));
       more(one.samples.size());
     }
@@ -229,8 +229,9 @@ class Text {
                              plural(s.samples.size(), "sample"), Slow::kFar, usual));
     for (size_t i = 0; i < std::min(s.samples.size(), kShown); ++i) {
       const Slow::One& one = s.samples[i];
-      say("{:{}}{}  ({:.1f} ms to read, {:.1f} ms to decode; {})\n", "", kIndent + 2, d_.file(one.sample),
-          one.read_s * 1e3, one.decode_s * 1e3, figures(d_.look.samples[one.sample]));
+      say("{:{}}{}  ({:.1f} ms to read, {:.1f} ms to decode; {})\n", "", kIndent + 2,
+          d_.place(one.sample).text(), one.read_s * 1e3, one.decode_s * 1e3,
+          figures(d_.look.samples[one.sample]));
     }
     more(s.samples.size());
   }

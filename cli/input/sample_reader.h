@@ -62,7 +62,6 @@ class SampleReader {
   // Read a sample, and decode its image in full if it has one; other fields are only checked by their format.
   // `out` holds what was read before a failure.
   Status check(uint64_t index, Pixels& pixels, CheckedSample& out) const;
-  std::string file(uint64_t index) const { return source_->where(index); }
 
  private:
   void find_examples();

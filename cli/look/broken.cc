@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 
 namespace headrace::cli {
@@ -59,6 +60,18 @@ std::vector<Alike> by_reason(const std::vector<Broken>& broken) {
 
 }  // namespace
 
+void set_place(uint64_t index, const SamplePlace& place, Value& out) {
+  out.set("index", index), out.set("file", place.file);
+  if (place.record) out.set("record", *place.record);
+  if (place.byte) out.set("byte", *place.byte);
+}
+
+Broken broken_sample(const Source& source, uint64_t index, Status status) {
+  SamplePlace place = source.where(index);
+  status = with_place(std::move(status), place, index);
+  return {index, std::move(place), as_typed(status), status.code(), status.facts()};
+}
+
 std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken) {
   std::vector<std::pair<std::string, uint64_t>> out;
   for (Alike& alike : by_reason(broken)) out.emplace_back(std::move(alike.reason), alike.all.size());
@@ -67,7 +80,7 @@ std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector
 
 std::vector<std::string> broken_lines(const std::vector<Broken>& broken, const Source& source, size_t most) {
   std::vector<std::string> out;
-  const auto add = [&](const Broken& b) { out.push_back(b.file + ": " + b.reason); };
+  const auto add = [&](const Broken& b) { out.push_back(b.place.text() + ": " + b.reason); };
   if (source.num_files() > source.size() / 2) {
     std::ranges::for_each(broken, add);
     return out;
@@ -83,7 +96,7 @@ Value broken_values(const std::vector<Broken>& broken) {
   Value::List out;
   for (const Broken& b : broken) {
     Value entry;
-    entry.set("index", b.index), entry.set("file", b.file), entry.set("reason", b.reason);
+    set_place(b.index, b.place, entry), entry.set("reason", b.reason);
     entry.set("kind", code_name(b.code)), entry.set("facts", b.facts.values());
     out.push_back(std::move(entry));
   }

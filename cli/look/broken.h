@@ -13,10 +13,14 @@ namespace headrace::cli {
 
 struct Broken {
   uint64_t index;
-  std::string file, reason;
+  SamplePlace place;
+  std::string reason;
   Code code;
   ErrorFacts facts;
 };
+// "index", "file", and "record" and "byte" in it where there are such.
+void set_place(uint64_t index, const SamplePlace& place, Value& out);
+Broken broken_sample(const Source& source, uint64_t index, Status status);
 
 // Reasons without what differs between files, and how many samples have each, the most frequent first.
 std::vector<std::pair<std::string, uint64_t>> totals_by_reason(const std::vector<Broken>& broken);

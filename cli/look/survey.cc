@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "cli/input/labels.h"
-#include "cli/output/as_typed.h"
 #include "cli/output/terminal.h"
 #include "headrace/core/parallel_for.h"
 
@@ -70,9 +69,9 @@ Survey survey(const SampleReader& reader, uint64_t count, size_t workers) {
                            : static_cast<uint64_t>(static_cast<double>(i) * static_cast<double>(out.size) /
                                                    static_cast<double>(out.looked));
     if (Status status = look(reader, index, mutex, out); !status.ok()) {
-      std::string file = reader.file(index);
+      Broken one = broken_sample(reader.source(), index, status);
       const std::lock_guard lock(mutex);
-      out.broken.push_back({index, std::move(file), as_typed(status), status.code(), status.facts()});
+      out.broken.push_back(std::move(one));
     }
     ++done;
     if (worker == 0) progress.show(done);

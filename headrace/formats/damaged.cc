@@ -104,11 +104,12 @@ class WithDamage final : public Source {
   }
   uint64_t num_files() const override { return good_->num_files(); }
   std::string file(uint64_t ordinal) const override { return good_->file(ordinal); }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const size_t before = damage_before(index);
     if (!is_damage(before, index)) return good_->where(index - before);
     const DamagedSample& sample = damage_[before];
-    return sample.is_file ? sample.path : sample.path + ", " + place_text(sample);
+    if (sample.is_file) return {sample.path};
+    return {sample.path, ", " + place_text(sample), sample.record, sample.offset};
   }
   Value describe() const override { return good_->describe(); }
 

@@ -38,7 +38,7 @@ class NarrowedSource final : public Source {
   }
   uint64_t num_files() const override { return whole_->num_files(); }
   std::string file(uint64_t ordinal) const override { return whole_->file(ordinal); }
-  std::string where(uint64_t index) const override { return whole_->where(index); }
+  SamplePlace where(uint64_t index) const override { return whole_->where(index); }
   Value describe() const override { return whole_->describe(); }
   std::string fingerprint() const override { return whole_->fingerprint(); }
   Value metadata() const override { return whole_->metadata(); }
@@ -49,6 +49,15 @@ class NarrowedSource final : public Source {
 };
 
 }  // namespace
+
+Status with_place(Status status, const SamplePlace& place, uint64_t sample) {
+  if (status.ok()) return status;
+  ErrorFacts facts{.sample = sample};
+  // Numbers of another file, such as that of the labels, do not mix with these.
+  if (const std::string& file = status.facts().file; file.empty() || file == place.file)
+    facts.file = place.file, facts.record = place.record, facts.byte = place.byte;
+  return std::move(status).with(std::move(facts));
+}
 
 bool MappedBytes::take_more(size_t at_least) {
   const MutableBufferPtr made = take(at_least);

@@ -190,6 +190,16 @@ struct Lot {
   uint64_t end = 0, blocks = 1;
 };
 
+// Where a sample is stored.
+struct SamplePlace {
+  std::string file;         // its path; "" for data that is in no file
+  std::string within = {};  // human-readable, behind the path: ", record 5 at byte 9120311"
+  std::optional<uint64_t> record = {}, byte = {};  // in the file, where there are such
+  std::string text() const { return file + within; }
+};
+// The error of a sample with the facts of its place; those that are nearer to the cause stay.
+Status with_place(Status status, const SamplePlace& place, uint64_t sample);
+
 class Source;
 using SourcePtr = std::shared_ptr<const Source>;
 
@@ -243,9 +253,8 @@ class Source {
     (void)ordinal;
     return {};
   }  // a path the Store understands
-  // Where a sample is stored, human-readable: "imagenet/train/n01440764/x.JPEG", "train-00017.tfrecord at
-  // byte 9120311". Paths are complete, so that they can be pasted where the program runs.
-  virtual std::string where(uint64_t index) const = 0;
+  // Where a sample is stored. Paths are complete, so that they can be pasted where the program runs.
+  virtual SamplePlace where(uint64_t index) const = 0;
   // How to open this source again (format, path, options): part of a plan. Absolute paths are allowed here.
   virtual Value describe() const = 0;
   // Identity of the data: relative names, counts, and sizes of files opened; no absolute path, no mtime.

@@ -108,7 +108,7 @@ class SequenceSource final : public Source {
     out->finish();
     return {out, out->num_rows()};
   }
-  std::string where(uint64_t) const override { return slot_; }
+  SamplePlace where(uint64_t) const override { return {"", slot_}; }
   Value describe() const override {
     Value out;
     out.set("format", "sequence");

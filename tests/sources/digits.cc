@@ -97,7 +97,7 @@ class DigitsSource final : public Source {
   }
   uint64_t num_files() const override { return 1; }
   std::string file(uint64_t) const override { return layout_->file.path; }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     return layout_->file.path + " at row " + std::to_string(index);
   }
   Value describe() const override {

@@ -52,7 +52,7 @@ class FolderSource final : public Source {
   }
   uint64_t num_files() const override { return names_.size(); }
   std::string file(uint64_t ordinal) const override { return root_ + "/" + names_[ordinal]; }
-  std::string where(uint64_t index) const override { return file(index); }
+  SamplePlace where(uint64_t index) const override { return {file(index)}; }
   Value describe() const override { return Value::Object{{"format", "image_folder"}, {"path", root_}}; }
   std::string fingerprint() const override {
     std::string text = "image_folder";

@@ -89,7 +89,9 @@ class ColumnsSource final : public Source {
   uint64_t size() const override { return size_; }
   Place place(uint64_t index) const override { return {0, index}; }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return ready(block_); }
-  std::string where(uint64_t index) const override { return "row " + std::to_string(index) + " of " + slot_; }
+  SamplePlace where(uint64_t index) const override {
+    return {"", "row " + std::to_string(index) + " of " + slot_};
+  }
   bool resident() const override { return true; }
   Value describe() const override {
     Value out;

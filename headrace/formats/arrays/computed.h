@@ -43,7 +43,7 @@ template <class Numbers> class ComputedSource final : public Source {
   uint64_t size() const override { return numbers_.size; }
   Place place(uint64_t index) const override { return {0, index}; }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return ready(block_); }
-  std::string where(uint64_t index) const override { return numbers_.where(index); }
+  SamplePlace where(uint64_t index) const override { return numbers_.where(index); }
   bool resident() const override { return true; }
   std::string fingerprint() const override { return hash_text(describe().dump()); }
   Value describe() const override { return numbers_.describe(); }

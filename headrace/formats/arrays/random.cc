@@ -29,7 +29,7 @@ struct RandomNumbers {
     }
   }
 
-  std::string where(uint64_t index) const { return "random value " + std::to_string(index); }
+  SamplePlace where(uint64_t index) const { return {"", "random value " + std::to_string(index)}; }
   Value describe() const {
     Value out;
     out.set("format", "random");

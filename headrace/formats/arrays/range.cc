@@ -21,7 +21,7 @@ struct Progression {
     const int64_t value = at(row);
     std::memcpy(out, &value, sizeof value);
   }
-  std::string where(uint64_t row) const { return "range value " + std::to_string(at(row)); }
+  SamplePlace where(uint64_t row) const { return {"", "range value " + std::to_string(at(row))}; }
   Value describe() const {
     Value out;
     out.set("format", endless ? "counter" : "range");

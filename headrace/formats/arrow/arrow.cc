@@ -56,14 +56,16 @@ class ArrowSource final : public Source {
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const auto after = std::ranges::upper_bound(table_->first, index);
     const auto at = static_cast<size_t>(after - table_->first.begin() - 1);
     const arrow::TableFile& file = table_->files[at];
     const uint64_t row = index - table_->first[at], batch = file.contents->batch_of(row);
-    return file.file.path + ", row " + std::to_string(row - file.contents->rows_before(batch)) +
-           " of record batch " + std::to_string(batch) + " at byte " +
-           std::to_string((*file.batches)[batch].offset);
+    const uint64_t offset = (*file.batches)[batch].offset;
+    return {file.file.path,
+            ", row " + std::to_string(row - file.contents->rows_before(batch)) + " of record batch " +
+                std::to_string(batch) + " at byte " + std::to_string(offset),
+            row, offset};
   }
   Value describe() const override { return description_; }
 

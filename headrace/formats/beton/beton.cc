@@ -133,10 +133,11 @@ class BetonSource final : public Source {
   }
   uint64_t num_files() const override { return 1; }
   std::string file(uint64_t) const override { return table_->file.path; }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     Whereabouts where;
     const bool is_one = find_fields(*table_, index, where).ok() && where.stand_together;
-    return table_->file.path + (is_one ? " at byte " + std::to_string(where.all.offset) : "");
+    if (!is_one) return {table_->file.path, "", index};
+    return {table_->file.path, " at byte " + std::to_string(where.all.offset), index, where.all.offset};
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {

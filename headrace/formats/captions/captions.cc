@@ -101,8 +101,8 @@ class CaptionSource final : public Source {
   }
   uint64_t num_files() const override { return set_->captions.images.size(); }
   std::string file(uint64_t ordinal) const override { return set_->file(ordinal); }
-  std::string where(uint64_t index) const override {
-    return set_->file(place(index).block) + " of " + set_->path;
+  SamplePlace where(uint64_t index) const override {
+    return {set_->file(place(index).block), " of " + set_->path};
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {

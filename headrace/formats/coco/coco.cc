@@ -39,10 +39,10 @@ class CocoSource final : public Source {
     return 1 + coco_->table.num_images() + coco_->table.segment_files.size();
   }
   std::string file(uint64_t ordinal) const override { return coco_->file(ordinal); }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const uint64_t image = place(index).block;
-    return coco_->file(1 + image) + ", image " + std::to_string(coco_->table.image_ids[image]) + " of " +
-           coco_->json.path;
+    return {coco_->file(1 + image),
+            ", image " + std::to_string(coco_->table.image_ids[image]) + " of " + coco_->json.path};
   }
   Value describe() const override { return description_; }
 

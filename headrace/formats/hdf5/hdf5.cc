@@ -38,10 +38,10 @@ class Hdf5Source final : public Source {
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const size_t file = file_of(index);
-    return table_->files[file].file.path + ", row " + std::to_string(index - table_->first[file]) + " of /" +
-           table_->path;
+    const uint64_t row = index - table_->first[file];
+    return {table_->files[file].file.path, ", row " + std::to_string(row) + " of /" + table_->path, row};
   }
   Value describe() const override { return description_; }
 

@@ -84,7 +84,7 @@ class ImageFilesSource final : public Source {
   }
   uint64_t num_files() const override { return files_.names.size(); }
   std::string file(uint64_t ordinal) const override { return join_path(files_.root, files_.names[ordinal]); }
-  std::string where(uint64_t index) const override { return file(index); }
+  SamplePlace where(uint64_t index) const override { return {file(index)}; }
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {

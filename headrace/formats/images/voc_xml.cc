@@ -186,7 +186,7 @@ class VocSource final : public Source {
   }
   uint64_t num_files() const override { return files_->files_each() * size(); }
   std::string file(uint64_t ordinal) const override { return files_->file(ordinal); }
-  std::string where(uint64_t index) const override { return files_->image(index); }
+  SamplePlace where(uint64_t index) const override { return {files_->image(index)}; }
   Value describe() const override { return description_; }
 
   std::string fingerprint() const override {

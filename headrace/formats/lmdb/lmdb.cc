@@ -187,12 +187,14 @@ class LmdbSource final : public Source {
 
   uint64_t num_files() const override { return lmdb_->files.size(); }
   std::string file(uint64_t ordinal) const override { return lmdb_->files[ordinal].file.path; }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const LmdbSpot spot = lmdb_spot(lmdb_->first_record, index);
     const LmdbFile& file = lmdb_->files[spot.file];
     const uint64_t offset = file.extents[file.block_of(spot.i)].offset;
-    return file.file.path + ", record " + std::to_string(spot.i) + " in page " +
-           std::to_string(offset / file.page_size) + " at byte " + std::to_string(offset);
+    return {file.file.path,
+            ", record " + std::to_string(spot.i) + " in page " + std::to_string(offset / file.page_size) +
+                " at byte " + std::to_string(offset),
+            spot.i, offset};
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override {

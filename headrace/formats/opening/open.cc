@@ -264,12 +264,15 @@ Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, con
 }
 
 Result<std::vector<Tensor>> read_sample(const Source& source, uint64_t index, Store& store) {
-  const auto at = [&] { return ": " + source.where(index); };
+  const auto of_sample = [&](Status status) {
+    const SamplePlace place = source.where(index);
+    return with_place(std::move(status), place, index).after(": " + place.text());
+  };
   const Place place = source.place(index);
   auto block = drive_block(source, place.block, store);
-  if (!block.ok()) return block.status().after(at());
+  if (!block.ok()) return of_sample(block.status());
   std::vector<Tensor> fields;
-  if (Status status = (*block)->get(place.row, fields); !status.ok()) return std::move(status).after(at());
+  if (Status status = (*block)->get(place.row, fields); !status.ok()) return of_sample(std::move(status));
   return fields;
 }
 

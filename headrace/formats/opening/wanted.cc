@@ -46,7 +46,7 @@ Result<SourcePtr> open_images(Store& store, Wanted part, const std::string& fold
   const std::set<std::string_view> wanted(paths.begin(), paths.end());
   SelectedRows rows{"images of a split", {}, all->schema(), nullptr, all->describe(), Value(Value::Object())};
   for (uint64_t i = 0; i < all->size(); ++i) {
-    if (!wanted.contains(all->where(i))) continue;
+    if (!wanted.contains(all->where(i).file)) continue;
     if (!rows.ranges.empty() && rows.ranges.back().first + rows.ranges.back().count == i)
       ++rows.ranges.back().count;
     else

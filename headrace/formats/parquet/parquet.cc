@@ -52,11 +52,11 @@ class ParquetSource final : public Source {
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
 
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const Place at = place(index);
     const Part& part = table_->parts[at.block];
-    return table_->files[part.file].file.path + ", row " + std::to_string(part.first + at.row) +
-           " of row group " + std::to_string(part.group);
+    return {table_->files[part.file].file.path,
+            ", row " + std::to_string(part.first + at.row) + " of row group " + std::to_string(part.group)};
   }
   Value describe() const override { return description_; }
 

@@ -207,13 +207,16 @@ class FramedFilesSource final : public Source {
 
   uint64_t num_files() const override { return framed_->files.size(); }
   std::string file(uint64_t ordinal) const override { return framed_->files[ordinal].file.path; }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const Framed::Spot spot = Framed::spot_of(framed_->first_record, index);
     const uint64_t frame = framed_->frame_of(spot);
     const FramedFile& file = framed_->files[spot.file];
-    return file.file.path + ", record " + std::to_string(spot.i) +
-           (framed_->records_of(spot.file, frame) > 1 ? ", in the frame" : "") + " at byte " +
-           std::to_string(file.frames[frame].offset);
+    const uint64_t offset = file.frames[frame].offset;
+    return {file.file.path,
+            ", record " + std::to_string(spot.i) +
+                (framed_->records_of(spot.file, frame) > 1 ? ", in the frame" : "") + " at byte " +
+                std::to_string(offset),
+            spot.i, offset};
   }
   Value describe() const override { return description_; }
 

@@ -263,12 +263,13 @@ class RecordFilesSource final : public Source {
 
   uint64_t num_files() const override { return places().files.size(); }
   std::string file(uint64_t ordinal) const override { return places().files[ordinal].path; }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const Spot spot = spot_of(places(), index);
     const RecordExtent& record = places().indexes[spot.file].records[spot.record];
     const std::string called = records_->format.called ? records_->format.called(spot.file, spot.record)
                                                        : "record " + std::to_string(spot.record);
-    return places().files[spot.file].path + ", " + called + " at byte " + std::to_string(record.offset);
+    return {places().files[spot.file].path, ", " + called + " at byte " + std::to_string(record.offset),
+            spot.record, record.offset};
   }
   Value describe() const override { return description_; }
 

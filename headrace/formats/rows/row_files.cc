@@ -286,12 +286,14 @@ class RowFilesSource final : public Source {
   std::string file(uint64_t ordinal) const override { return laid_->table.files[ordinal].path; }
   bool resident() const override { return is_held_; }
 
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const size_t part = laid_->part_of(index);
     const FieldRows& rows = laid_->parts[part].part.fields[0];
     const uint64_t row = index - laid_->first[part];
-    std::string out = laid_->table.files[rows.file].path + ", row " + std::to_string(row);
-    if (!rows.held && rows.numbers == 0) out += " at byte " + std::to_string(rows.offset + row * rows.stride);
+    SamplePlace out{laid_->table.files[rows.file].path, ", row " + std::to_string(row), row};
+    if (rows.held || rows.numbers != 0) return out;
+    out.byte = rows.offset + row * rows.stride;
+    out.within += " at byte " + std::to_string(*out.byte);
     return out;
   }
   Value describe() const override { return laid_->table.description; }

@@ -71,7 +71,7 @@ class JoinedSource final : public Source {
     const size_t part = part_of(&Start::file, ordinal);
     return parts_[part]->file(ordinal - starts_[part].file);
   }
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const size_t part = part_of(&Start::sample, index);
     return parts_[part]->where(index - starts_[part].sample);
   }

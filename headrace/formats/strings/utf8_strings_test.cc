@@ -63,7 +63,7 @@ class RowsSource final : public Source {
     };
     return std::make_unique<Now>(rows_);
   }
-  std::string where(uint64_t) const override { return "memory"; }
+  SamplePlace where(uint64_t) const override { return {"", "memory"}; }
   Value describe() const override { return Value(Value::Object()); }
   std::string fingerprint() const override { return "rows"; }
 
@@ -173,7 +173,7 @@ TEST(Strings, ASourceWithoutThemIsLeftAsItIs) {
     uint64_t size() const override { return 0; }
     Place place(uint64_t) const override { return {}; }
     std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return nullptr; }
-    std::string where(uint64_t) const override { return {}; }
+    SamplePlace where(uint64_t) const override { return {}; }
     Value describe() const override { return {}; }
     std::string fingerprint() const override { return {}; }
 

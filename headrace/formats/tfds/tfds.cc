@@ -64,7 +64,7 @@ std::string first_wrong(const Source& source, const std::vector<std::string>& pa
   uint64_t first = 0;
   for (size_t i = 0; i < paths.size(); first += counts[i], ++i) {
     const auto lies_in_it = [&](uint64_t index) {
-      return index < source.size() && source.where(index).find(paths[i]) != std::string::npos;
+      return index < source.size() && source.where(index).file.find(paths[i]) != std::string::npos;
     };
     if (!lies_in_it(first) || !lies_in_it(first + counts[i] - 1) || lies_in_it(first + counts[i]))
       return in_quotes(paths[i]) + ": ";

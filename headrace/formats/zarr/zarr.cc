@@ -141,10 +141,10 @@ class ZarrSource final : public Source {
     return zarr::path_in_store(table_->root, table_->listing->files[ordinal]);
   }
 
-  std::string where(uint64_t index) const override {
+  SamplePlace where(uint64_t index) const override {
     const Part& part = table_->part_of_row(index);
-    return table_->root + ", row " + std::to_string(index - part.first_row) + " of /" +
-           part.fields[0].array.path;
+    const uint64_t row = index - part.first_row;
+    return {table_->root, ", row " + std::to_string(row) + " of /" + part.fields[0].array.path, row};
   }
   Value describe() const override { return description_; }
   std::string fingerprint() const override { return table_->fingerprint; }

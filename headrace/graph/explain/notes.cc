@@ -82,7 +82,7 @@ void note_amplified_reads(const Node& node, const KeptBlocks& kept, std::vector<
                  " of 100 samples";
     }
     note("shuffle permutes all samples, and each block of this data holds many (the first, at " +
-             read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) + "): " + how_many +
+             read.source.where(0).text() + ", holds " + at_least(read.rows, kManyRows) + "): " + how_many +
              " each read and open a whole block; shuffle(blocks=) opens each block once, "
              "shuffle(window=) reads blocks in order",
          out);
@@ -95,7 +95,7 @@ void note_blocks_that_do_not_fit(const Node& node, uint64_t mixed, const KeptBlo
     const uint64_t blocks = std::min(mixed, read.blocks);
     if (!read.bytes || static_cast<double>(blocks) * *read.bytes <= kept.bytes) continue;
     note("shuffle mixes " + std::to_string(blocks) + " blocks of about " + byte_size_text(*read.bytes) +
-             " (the first, at " + read.source.where(0) + ", holds " + at_least(read.rows, kManyRows) +
+             " (the first, at " + read.source.where(0).text() + ", holds " + at_least(read.rows, kManyRows) +
              " samples), which exceeds " + byte_size_text(kept.bytes) +
              ", half of the memory budget: some blocks are read and opened repeatedly; with fewer "
              "blocks= or a larger memory_budget= each is opened once",

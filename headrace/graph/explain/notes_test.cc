@@ -17,7 +17,9 @@ class TwoBlocks final : public Source {
   uint64_t size() const override { return 6; }
   Place place(uint64_t index) const override { return {index / 4, index % 4}; }
   std::unique_ptr<Opening<BlockPtr>> open(uint64_t) const override { return nullptr; }
-  std::string where(uint64_t index) const override { return "t.arrow, row " + std::to_string(index); }
+  SamplePlace where(uint64_t index) const override {
+    return {"t.arrow", ", row " + std::to_string(index), index};
+  }
   Value describe() const override { return {}; }
   std::string fingerprint() const override { return "two blocks"; }
 

@@ -19,12 +19,14 @@ Status unequal(const std::string& name, size_t row, const Shape& first, const Sh
   return invalid("field '" + name + "': expected rows of one shape, but " + named(0, who) + " is " +
                  first.text() + " and " + named(row, who) + " is " + shape.text() +
                  "; resize or crop, use padded_batch, or batch with ragged=True")
+      .with({.field = name, .expected = "rows of one shape", .got = shape.text()})
       .in_op("batch");
 }
 
 Status has_rows(const std::string& name, size_t row, const NameOfRow& who) {
   return invalid("field '" + name + "': expected rows of one shape, but " + named(row, who) +
                  " is itself ragged; use padded_batch before, or batch with ragged=True")
+      .with({.field = name, .expected = "rows of one shape"})
       .in_op("batch");
 }
 

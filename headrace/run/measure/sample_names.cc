@@ -11,12 +11,12 @@ std::string name_of(const LeafPlan& leaf, const Position& at) {
 }
 
 Status of_sample(Status status, const LeafPlan& leaf, const Position& at) {
-  if (leaf.source) status = std::move(status).with({.sample = at.index});
+  if (leaf.source) status = with_place(std::move(status), leaf.source->where(at.index), at.index);
   return std::move(status).after(": " + name_of(leaf, at));
 }
 
 std::string name_of(const Source& source, uint64_t index) {
-  const std::string place = source.where(index);
+  const std::string place = source.where(index).text();
   return "sample " + std::to_string(index) + (place.empty() ? "" : " of " + place);
 }
 
