@@ -236,8 +236,7 @@ Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   executor_.start(began_.epoch);
   fresh_ = executor_.handed().cursor;
   const Cursor cursor = cursor_of(began_, fresh_, pipeline_);
-  if (!cursor.empty() && !executor_.restore(cursor))
-    return invalid("the cursor does not fit this plan").in_op("state");
+  if (!cursor.empty()) HEADRACE_TRY(executor_.restore(cursor, stop_.get()));
   started_ns_ = clock();
   start_crew();
   return {};

@@ -145,6 +145,6 @@ def test_newer_states_are_refused_by_name():
         ValueError, match=r"take: version 2 of its state is newer than this version of Headrace reads \(1\)"
     ):
         dataset.numpy().load_state_dict({**state, "streams": {**state["streams"], "version": 2}})
-    with pytest.raises(ValueError, match=r'input\.verb must be "skip", as this plan has it, got "shuffle"'):
+    with pytest.raises(ValueError, match=r'input\.verb: expected "skip", as this plan has it, got "shuffle"'):
         below = {**state["streams"]["input"], "verb": "shuffle"}
         dataset.numpy().load_state_dict({**state, "streams": {**state["streams"], "input": below}})
