@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headrace/core/exact_json.h"
+#include "headrace/core/json/exact_json.h"
 #include "headrace/core/random/split_lengths.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/opening/open.h"

@@ -12,7 +12,7 @@
 #include "cli/output/as_typed.h"
 #include "cli/output/say.h"
 #include "cli/output/terminal.h"
-#include "headrace/core/exact_json.h"
+#include "headrace/core/json/exact_json.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/io/look_up.h"
 #include "headrace/io/new_file.h"

@@ -89,6 +89,19 @@ namespace {
 
 constexpr uint64_t kSignalCheckMs = 20;  // maximum delay until Ctrl-C is noticed
 
+constexpr int64_t kLongReplay = int64_t{1} << 22;  // draws of a window shuffle that take a moment
+
+// The largest "emitted" of a state.
+int64_t emitted_in(const Value& state) {
+  int64_t out = 0;
+  if (const auto* list = state.list())
+    for (const Value& item : *list) out = std::max(out, emitted_in(item));
+  if (const auto* object = state.object())
+    for (const auto& [name, value] : *object)
+      out = std::max(out, name == "emitted" && value.integer() ? *value.integer() : emitted_in(value));
+  return out;
+}
+
 nb::list fields_to_python(Sample sample) {
   nb::list out;
   for (Tensor& field : sample.fields) out.append(to_python(std::move(field)));
@@ -188,13 +201,15 @@ class LoaderHandle {
   uint64_t begin() {
     check_process();
     give_way_to_exit();
-    return unwrap(quietly([&]() -> Result<uint64_t> {
+    const uint64_t number = unwrap(quietly([&]() -> Result<uint64_t> {
       HEADRACE_TRY(loader_->check_outside());
       const uint64_t number = ++begun_;
       while (const size_t consumers = consumers_) consumers_.wait(consumers);
-      HEADRACE_TRY(loader_->begin());
+      if (!has_long_replay_) HEADRACE_TRY(loader_->begin());
       return number;
     }));
+    if (has_long_replay_) begin_with_long_replay();
+    return number;
   }
 
   std::optional<nb::list> next(uint64_t iteration) {
@@ -246,14 +261,15 @@ class LoaderHandle {
   }
   void check_state(nb::handle state) {
     check_process();
-    const Value value = to_value(state);
+    const Value value = state_value(state);
     check(quietly([&] { return loader_->check_state(value); }));
   }
   void load(nb::handle state) {
     check_process();
-    const Value value = to_value(state);
+    const Value value = state_value(state);
     const bool within = is_within();
     check(quietly([&] { return loader_->load(value); }));
+    has_long_replay_ = emitted_in(value) > kLongReplay;
     end_begun(within);
   }
   void set_epoch(uint64_t epoch) {
@@ -302,6 +318,28 @@ class LoaderHandle {
   // fail: next() reports that first.
   void end_begun(bool within) { (within ? ends_after_ : ended_) = begun_.load(); }
 
+  // The draws of a window shuffle take seconds to replay: another thread does that, so that Ctrl-C ends it.
+  void begin_with_long_replay() {
+    std::promise<Status> promise;
+    std::future<Status> begun = promise.get_future();
+    std::thread beginning([&] { promise.set_value(loader_->begin()); });
+    const auto is_over = [&] {
+      return quietly([&] {
+        return begun.wait_for(std::chrono::milliseconds(kSignalCheckMs)) == std::future_status::ready;
+      });
+    };
+    std::optional<nb::python_error> signal;
+    while (!is_over())
+      if (!signal && PyErr_CheckSignals() != 0) {
+        signal.emplace();
+        quietly([&] { return loader_->stop(false), 0; });
+      }
+    beginning.join();
+    if (signal) throw nb::python_error(std::move(*signal));
+    check(begun.get());
+    has_long_replay_ = false;
+  }
+
   // A call in another process may never return. After Ctrl-C, before or during this, it gets a moment to
   // finish.
   void stop_with_calls(bool without_last) {
@@ -337,6 +375,7 @@ class LoaderHandle {
   bool is_on_my_way() const { return on_its_way_to_ == std::this_thread::get_id(); }
 
   std::unique_ptr<Loader> loader_;
+  std::atomic<bool> has_long_replay_ = false;  // the next iteration begins with one
   std::atomic<uint64_t> begun_ = 0;       // the number of the last iteration
   std::atomic<uint64_t> ended_ = 0;       // the last one that was replaced by another epoch or state
   std::atomic<uint64_t> ends_after_ = 0;  // the same, set by a function of the pipeline that still runs
@@ -374,7 +413,7 @@ class ElementsHandle {
 
 nb::dict merge(const nb::list& states) {
   std::vector<Value> values;
-  for (nb::handle state : states) values.push_back(to_value(state));
+  for (nb::handle state : states) values.push_back(state_value(state));
   return nb::cast<nb::dict>(to_python(unwrap(merge_states(values))));
 }
 

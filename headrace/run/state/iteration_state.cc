@@ -18,6 +18,29 @@ std::string half(const std::string& fingerprint, bool data) {
 
 namespace {
 
+// With the members of each object in order: others may have sorted them.
+Value sorted(const Value& value) {
+  if (const auto* list = value.list()) {
+    Value::List out;
+    for (const Value& item : *list) out.push_back(sorted(item));
+    return out;
+  }
+  if (!value.object()) return value;
+  Value::Object out;
+  for (const auto& [name, item] : *value.object()) out.emplace_back(name, sorted(item));
+  std::ranges::sort(out, {}, [](const auto& member) { return member.first; });
+  return out;
+}
+
+// Without the fingerprint, which is compared itself, and what `headrace run` adds.
+std::string sum_of(const Value& state) {
+  Value::Object counted;
+  for (const auto& member : *state.object())
+    if (member.first != "check" && member.first != "fingerprint" && member.first != "so_far")
+      counted.push_back(member);
+  return hash_text(sorted(counted).dump()).substr(0, 16);
+}
+
 Value named(const Cursor& cursor, const Stream& root) {
   CursorReader numbers(cursor);
   StateForm form(numbers);
@@ -54,6 +77,7 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
     if (where.rank) out.set("rank", *where.rank);
     if (where.world) out.set("world", *where.world);
     if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
+    out.set("check", sum_of(out));
   }
   return out;
 }
@@ -100,7 +124,7 @@ Status read_cursor(const Value& state, Cursor& out) {
 // The members of a state of that version; others are errors. `so_far` is of `headrace run`.
 Status check_names(const Value& state, int64_t version) {
   constexpr std::string_view kOfBoth[] = {"version", "fingerprint", "epoch", "finished", "consumed", "delivered",
-                                          "round",   "dealt",       "rank",  "world",    "bound_by", "so_far"};
+                                          "round",   "dealt",       "rank",  "world",    "bound_by", "so_far", "check"};
   const std::string_view place = version == 1 ? "cursor" : "streams";
   for (const auto& [name, value] : *state.object())
     if (std::ranges::find(kOfBoth, name) == std::end(kOfBoth) && name != place)
@@ -176,6 +200,16 @@ Result<IterationState> read_state(const Value& state) {
     out.bound_by = *bound_by->text();
   }
   return out;
+}
+
+Status check_sum(const Value& state) {
+  const Value* sum = state.find("check");
+  if (!sum || *sum == Value(sum_of(state))) return {};
+  return invalid({.expected = sum_of(state) + ", the sum of its members",
+                  .got = sum->dump(),
+                  .fix = "was it changed by hand?"})
+      .in_option("check")
+      .in_op("state");
 }
 
 Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint,

@@ -83,6 +83,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   std::vector<IterationState> ranks;
   for (const Value& state : states) {
     HEADRACE_ASSIGN(IterationState where, read_state(state));
+    HEADRACE_TRY(check_sum(state));
     ranks.push_back(std::move(where));
   }
   HEADRACE_TRY(check_alike(states, ranks));
