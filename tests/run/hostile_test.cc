@@ -191,8 +191,7 @@ TEST(HostilePlan, WhatWouldBeAnotherPipelineIsRefused) {
   EXPECT_NE(refusal(plan, "\"seed\": 7", "\"seed\": 7, \"sed\": 8"), "");
   EXPECT_NE(refusal(plan, "\"seed\": 7", "\"seed\": 7, \"seed\": 8"), "");
   EXPECT_NE(refusal(plan, "\"structure\": \"{\\\"x\\\":0}\"", "\"structure\": \"\""), "");
-  const std::string mixed = *mix({range(3), range(4)}, {{.weights = {1, 2}}}).plan(7);
-  EXPECT_EQ(refusal(mixed, "\"from\": 0", "\"from\": 0"), "");
+  const std::string mixed = *mix({range(3), range(4)}, {.weights = {1, 2}}).plan(7);
   EXPECT_NE(refusal(mixed, "\"from\": 0", "\"from\": 0, \"form\": 3"), "");
 }
 
