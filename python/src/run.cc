@@ -102,6 +102,27 @@ int64_t emitted_in(const Value& state) {
   return out;
 }
 
+// The draws of a window shuffle take seconds to replay: another thread does that, so that Ctrl-C ends it.
+void begin_watched(Loader& loader) {
+  std::promise<Status> promise;
+  std::future<Status> begun = promise.get_future();
+  std::thread beginning([&] { promise.set_value(loader.begin()); });
+  const auto is_over = [&] {
+    return quietly([&] {
+      return begun.wait_for(std::chrono::milliseconds(kSignalCheckMs)) == std::future_status::ready;
+    });
+  };
+  std::optional<nb::python_error> signal;
+  while (!is_over())
+    if (!signal && PyErr_CheckSignals() != 0) {
+      signal.emplace();
+      quietly([&] { return loader.stop(false), 0; });
+    }
+  beginning.join();
+  if (signal) throw nb::python_error(std::move(*signal));
+  check(begun.get());
+}
+
 nb::list fields_to_python(Sample sample) {
   nb::list out;
   for (Tensor& field : sample.fields) out.append(to_python(std::move(field)));
@@ -208,7 +229,7 @@ class LoaderHandle {
       if (!has_long_replay_) HEADRACE_TRY(loader_->begin());
       return number;
     }));
-    if (has_long_replay_) begin_with_long_replay();
+    if (has_long_replay_) begin_watched(*loader_), has_long_replay_ = false;
     return number;
   }
 
@@ -318,28 +339,6 @@ class LoaderHandle {
   // fail: next() reports that first.
   void end_begun(bool within) { (within ? ends_after_ : ended_) = begun_.load(); }
 
-  // The draws of a window shuffle take seconds to replay: another thread does that, so that Ctrl-C ends it.
-  void begin_with_long_replay() {
-    std::promise<Status> promise;
-    std::future<Status> begun = promise.get_future();
-    std::thread beginning([&] { promise.set_value(loader_->begin()); });
-    const auto is_over = [&] {
-      return quietly([&] {
-        return begun.wait_for(std::chrono::milliseconds(kSignalCheckMs)) == std::future_status::ready;
-      });
-    };
-    std::optional<nb::python_error> signal;
-    while (!is_over())
-      if (!signal && PyErr_CheckSignals() != 0) {
-        signal.emplace();
-        quietly([&] { return loader_->stop(false), 0; });
-      }
-    beginning.join();
-    if (signal) throw nb::python_error(std::move(*signal));
-    check(begun.get());
-    has_long_replay_ = false;
-  }
-
   // A call in another process may never return. After Ctrl-C, before or during this, it gets a moment to
   // finish.
   void stop_with_calls(bool without_last) {
@@ -376,9 +375,9 @@ class LoaderHandle {
 
   std::unique_ptr<Loader> loader_;
   std::atomic<bool> has_long_replay_ = false;  // the next iteration begins with one
-  std::atomic<uint64_t> begun_ = 0;       // the number of the last iteration
-  std::atomic<uint64_t> ended_ = 0;       // the last one that was replaced by another epoch or state
-  std::atomic<uint64_t> ends_after_ = 0;  // the same, set by a function of the pipeline that still runs
+  std::atomic<uint64_t> begun_ = 0;            // the number of the last iteration
+  std::atomic<uint64_t> ended_ = 0;            // the last one that was replaced by another epoch or state
+  std::atomic<uint64_t> ends_after_ = 0;       // the same, set by a function of the pipeline that still runs
   std::atomic<std::thread::id>
       on_its_way_to_;                  // the thread that got the last element, until it asks for more
   std::atomic<size_t> consumers_ = 0;  // threads that wait for an element

@@ -185,7 +185,10 @@ def test_another_number_is_refused(name):
         try:  # without the sum it is another position, or refused by the name of a member that it does not fit
             dataset.numpy().load_state_dict(unsummed(changed_state))
         except ValueError as refusal:
-            assert re.search(r"state: (belongs to rank|[a-z_.\[\]0-9]+: expected )", str(refusal)), (where, str(refusal))
+            assert re.search(r"state: (belongs to rank|[a-z_.\[\]0-9]+: expected )", str(refusal)), (
+                where,
+                str(refusal),
+            )
 
 
 def test_sorted_members_are_the_same_state():
@@ -200,7 +203,9 @@ def test_numbers_beyond_the_epoch_are_refused_by_name():
     dataset = hr.range(40).filter(even).shuffle(window=8, seed=1)
     state, _ = state_after(dataset, 2)
     streams = {**state["streams"], "emitted": 10**11, "pulled": 10**11 + 6}
-    with pytest.raises(ValueError, match="state: emitted: expected a whole number from 0 to 40, got 100000000000"):
+    with pytest.raises(
+        ValueError, match="state: emitted: expected a whole number from 0 to 40, got 100000000000"
+    ):
         dataset.numpy().load_state_dict({**state, "streams": streams})
     unique = PIPELINES["unique"]()
     state, _ = state_after(unique, 2)
@@ -208,7 +213,7 @@ def test_numbers_beyond_the_epoch_are_refused_by_name():
         with pytest.raises(ValueError, match=rf"pulled: expected a whole number from 0 to 40, got {wrong}"):
             unique.numpy().load_state_dict({**state, "streams": {**state["streams"], "pulled": wrong}})
     left = {k: v for k, v in state["streams"].items() if k != "pulled"}
-    with pytest.raises(ValueError, match="state: pulled: .*, got nothing: it is missing"):
+    with pytest.raises(ValueError, match=r"state: pulled: .*, got nothing: it is missing"):
         unique.numpy().load_state_dict({**state, "streams": left})
 
 
@@ -272,5 +277,7 @@ try:
 except KeyboardInterrupt:
     print("ended", time.monotonic() - began < 10)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout == "ended True\n", done.stderr

@@ -114,7 +114,8 @@ TEST(HostileState, SaysWhatIsWrong) {
     state.set(key, number);
     return std::string(loader->load(state).text());
   };
-  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1), "state: rank: expected a whole number from 0 to 4294967295, got 4294967297");
+  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1),
+            "state: rank: expected a whole number from 0 to 4294967295, got 4294967297");
   EXPECT_EQ(refusal("rank", -1), "state: rank: expected a whole number from 0 to 4294967295, got -1");
   EXPECT_EQ(refusal("epoch", -1), "state: epoch: expected a whole number of at least 0, got -1");
 }

@@ -176,7 +176,9 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
         .in_op("plan");
   for (const Value& name : *list.list()) {
     if (!name.text())
-      return invalid({.expected = "strings", .got = name.dump()}).before("'names' of a program: ").in_op("plan");
+      return invalid({.expected = "strings", .got = name.dump()})
+          .before("'names' of a program: ")
+          .in_op("plan");
     names.push_back(*name.text());
   }
   if (names.size() != outputs.size())

@@ -87,8 +87,8 @@ template <> struct MemberType<std::vector<MixWeights>> {
     for (const Value& step : *v.list()) {
       MixWeights made;
       const Value *from = step.find("from"), *weights = step.find("weights");
-      if (!from || !weights || step.object()->size() != 2 || !weights->list() || !Codec<uint64_t>::in(*from, made.from) ||
-          !Codec<std::vector<double>>::in(*weights, made.weights))
+      if (!from || !weights || step.object()->size() != 2 || !weights->list() ||
+          !Codec<uint64_t>::in(*from, made.from) || !Codec<std::vector<double>>::in(*weights, made.weights))
         return wrong();
       o.push_back(std::move(made));
     }

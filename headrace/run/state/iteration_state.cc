@@ -123,8 +123,9 @@ Status read_cursor(const Value& state, Cursor& out) {
 
 // The members of a state of that version; others are errors. `so_far` is of `headrace run`.
 Status check_names(const Value& state, int64_t version) {
-  constexpr std::string_view kOfBoth[] = {"version", "fingerprint", "epoch", "finished", "consumed", "delivered",
-                                          "round",   "dealt",       "rank",  "world",    "bound_by", "so_far", "check"};
+  constexpr std::string_view kOfBoth[] = {"version",   "fingerprint", "epoch", "finished", "consumed",
+                                          "delivered", "round",       "dealt", "rank",     "world",
+                                          "bound_by",  "so_far",      "check"};
   const std::string_view place = version == 1 ? "cursor" : "streams";
   for (const auto& [name, value] : *state.object())
     if (std::ranges::find(kOfBoth, name) == std::end(kOfBoth) && name != place)

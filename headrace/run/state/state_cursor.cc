@@ -87,7 +87,9 @@ Status check_fits(const IterationState& where, const Pipeline& pipeline) {
   if (!where.finished && !where.elastic && !fits)
     return invalid({.expected = std::string(pipeline.sharing.merges ? "'dealt'" : "'streams'") +
                                 ", the position of this plan's verbs",
-                    .got = where.dealt ? "'dealt'" : where.cursor.empty() ? "neither" : "'streams'"})
+                    .got = where.dealt            ? "'dealt'"
+                           : where.cursor.empty() ? "neither"
+                                                  : "'streams'"})
         .in_op("state");
   return {};
 }

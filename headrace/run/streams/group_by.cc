@@ -77,7 +77,8 @@ class GroupByStream final : public OneChild {
     uint64_t samples = 0;
     for (uint64_t i = 0; i < held && cursor.good(); ++i) {
       const uint64_t key = cursor.next(), count = cursor.next();
-      if (count == 0 || (rule_.by_length && key > rule_.boundaries.size())) cursor.refuse(rule_.name(), "groups");
+      if (count == 0 || (rule_.by_length && key > rule_.boundaries.size()))
+        cursor.refuse(rule_.name(), "groups");
       left_[static_cast<int64_t>(key)] = count;
       restored_.insert(restored_.end(), {key, count});
       samples += count;

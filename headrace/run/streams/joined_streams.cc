@@ -143,7 +143,8 @@ template <class Route> class RoutedStream final : public Children {
     for (uint64_t n = cursor.next(); n > 0 && cursor.good(); --n) {
       const uint64_t source = cursor.next(), position = cursor.next();
       const bool ascends = left_out_.empty() || left_out_.back().second <= position;
-      if (source >= children_.size() || position > position_ || !ascends) return cursor.refuse(verb_, "left_out");
+      if (source >= children_.size() || position > position_ || !ascends)
+        return cursor.refuse(verb_, "left_out");
       drop_child(static_cast<uint32_t>(source), position);
     }
     for (size_t k = 0; stop_ == MixStop::cycle && k < children_.size(); ++k) {

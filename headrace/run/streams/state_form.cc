@@ -155,8 +155,7 @@ void StateForm::check_length(std::string_view name, size_t count) {
 void StateForm::finish() {
   if (names() || !status_.ok() || !read_->object()) return;
   for (const auto& [name, value] : *read_->object())
-    if (std::ranges::find(known_, name) == known_.end())
-      return fail(name, "no such member", &value);
+    if (std::ranges::find(known_, name) == known_.end()) return fail(name, "no such member", &value);
 }
 
 StateForm StateForm::enter(std::string_view name, size_t item) const {
