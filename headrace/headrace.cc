@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/core/json/exact_json.h"
 #include "headrace/core/random/split_lengths.h"
 #include "headrace/formats/arrays/arrays.h"
 #include "headrace/formats/opening/open.h"
@@ -10,6 +11,7 @@
 #include "headrace/graph/node.h"
 #include "headrace/graph/passes/asked_ranks.h"
 #include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/plan/plan_members.h"
 #include "headrace/graph/plan/plan_slots.h"
 #include "headrace/graph/verbs/inference.h"
 
@@ -553,7 +555,7 @@ Result<WriteReport> write(const Dataset& data, const std::string& target, const 
 }
 
 Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
-  auto parsed = Value::parse(json);
+  auto parsed = parse_exact(json);
   if (!parsed.ok())
     return parsed.status().before("plan: expected the output of save_plan(), got invalid JSON: ");
   const Value text = *std::move(parsed);
@@ -563,17 +565,18 @@ Result<LoadedPlan> load_plan(std::string_view json, const Bindings& bindings) {
             ? "plan: expected the output of save_plan(), got the state of an iteration; pass it to "
               "load_state_dict() or `headrace run --state`"
             : "plan: expected the output of save_plan(), got JSON without 'headrace'");
-  HEADRACE_ASSIGN(const int64_t version, text.get_integer("headrace"));
-  if (version != kPlanVersion)
-    return invalid({.expected = "version 1", .got = std::to_string(version)}).in_op("plan");
-  const Value* plan = text.find("plan");
-  if (!plan) return invalid("'plan' is missing").in_op("plan");
-  HEADRACE_ASSIGN(const Value bound, with_paths(*plan, bindings.paths));
+  const auto version = text.get_integer("headrace");
+  if (!version.ok()) return version.status().in_op("plan");
+  if (*version != kPlanVersion)
+    return invalid({.expected = "version 1", .got = std::to_string(*version)}).in_op("plan");
+  constexpr std::string_view kMembers[] = {"headrace", "seed", "plan"};
+  HEADRACE_TRY(check_members(text, "plan", kMembers, {}));
+  const auto seed = text.get_integer("seed");
+  if (!seed.ok()) return seed.status().in_op("plan");
+  HEADRACE_ASSIGN(const Value bound, with_paths(*text.find("plan"), bindings.paths));
   HEADRACE_ASSIGN(const NodePtr loaded, plan_from_value(bound, *file_store(), bindings));
   HEADRACE_ASSIGN(NodePtr node, with_ranks_of_process(loaded, bindings.ranks));
-  const Value* seed = text.find("seed");
-  return LoadedPlan{Dataset(std::move(node)),
-                    seed && seed->integer() ? static_cast<uint64_t>(*seed->integer()) : 0};
+  return LoadedPlan{Dataset(std::move(node)), static_cast<uint64_t>(*seed)};
 }
 
 }  // namespace headrace

@@ -12,6 +12,7 @@
 #include "cli/output/as_typed.h"
 #include "cli/output/say.h"
 #include "cli/output/terminal.h"
+#include "headrace/core/json/exact_json.h"
 #include "headrace/graph/explain/notes.h"
 #include "headrace/io/look_up.h"
 #include "headrace/io/new_file.h"
@@ -55,7 +56,9 @@ Result<Part> part_from(const Value& saved) {
 // The file holds the loader's state, as Python's state_dict() does, and what this epoch gave so far.
 Result<Part> load_state(const std::string& path, Loader& loader) {
   HEADRACE_ASSIGN(const std::string text, read_text_file(path));
-  HEADRACE_ASSIGN(const Value state, Value::parse(text));
+  const auto parsed = parse_exact(text);
+  if (!parsed.ok()) return parsed.status().in_op("state");
+  const Value& state = *parsed;
   HEADRACE_TRY(loader.load(state));
   const Value* saved = state.find("so_far");
   if (!saved || state.is_true("finished")) return Part{};

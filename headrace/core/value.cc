@@ -55,6 +55,12 @@ Result<Value> from_json(const Json& json, int depth) {
   return Value();
 }
 
+Status wrong_member(std::string_view kind, std::string_view key, const Value* got) {
+  return invalid({.expected = std::string(kind) + " '" + std::string(key) + "'",
+                  .got = got ? got->dump() : "nothing: it is missing"})
+      .with({.option = std::string(key)});
+}
+
 }  // namespace
 
 const Value* Value::find(std::string_view key) const {
@@ -83,15 +89,13 @@ void Value::set(std::string_view key, Value value) {
 Result<int64_t> Value::get_integer(std::string_view key) const {
   const Value* v = find(key);
   if (v && v->integer()) return *v->integer();
-  return invalid({.expected = "an integer '" + std::string(key) + "'", .got = v ? v->dump() : "nothing"})
-      .in_op("json");
+  return wrong_member("an integer", key, v);
 }
 
 Result<std::string> Value::get_text(std::string_view key) const {
   const Value* v = find(key);
   if (v && v->text()) return *v->text();
-  return invalid({.expected = "a string '" + std::string(key) + "'", .got = v ? v->dump() : "nothing"})
-      .in_op("json");
+  return wrong_member("a string", key, v);
 }
 
 std::string Value::dump(int indent) const {

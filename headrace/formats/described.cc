@@ -66,14 +66,19 @@ Result<std::optional<Schema>> described_schema(const Value& description) {
     HEADRACE_ASSIGN(TensorSpec spec, spec_of_pair(value));
     out.specs.push_back(spec);
   }
-  HEADRACE_ASSIGN(out.structure, description.get_text("structure"));
-  HEADRACE_ASSIGN(const Value nest, Value::parse(out.structure));
-  int64_t leaves = 0;
-  if (!counts_leaves(nest, leaves) || leaves != static_cast<int64_t>(out.size()))
-    return invalid("'structure' must contain each of the " + std::to_string(out.size()) +
-                   " leaves once and in order, got " + out.structure)
-        .in_op("plan");
+  const auto structure = description.get_text("structure");
+  if (!structure.ok()) return structure.status().in_op("plan");
+  HEADRACE_TRY(check_structure(*structure, out.size()).in_op("plan"));
+  out.structure = *structure;
   return std::optional(std::move(out));
+}
+
+Status check_structure(const std::string& structure, size_t leaves) {
+  const auto nest = Value::parse(structure);
+  int64_t seen = 0;
+  if (nest.ok() && counts_leaves(*nest, seen) && seen == static_cast<int64_t>(leaves)) return {};
+  return invalid("'structure' must contain each of the " + std::to_string(leaves) +
+                 " leaves once and in order, got " + (structure.empty() ? "\"\"" : structure));
 }
 
 Status check_fields(const Schema& wanted, const Schema& given) {

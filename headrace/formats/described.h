@@ -12,6 +12,9 @@ namespace headrace {
 void describe_schema(const Schema& schema, Value& out);  // sets "names", "specs" and "structure"
 Result<std::optional<Schema>> described_schema(const Value& description);
 
+// Whether `structure` is JSON that contains the leaves 0, 1, … once each and in order.
+Status check_structure(const std::string& structure, size_t leaves);
+
 // Whether `given` has the fields of `wanted`, in any order, with dtypes and shapes that they admit.
 Status check_fields(const Schema& wanted, const Schema& given);
 

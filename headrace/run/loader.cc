@@ -44,6 +44,7 @@ Result<IterationState> where_of(const Value& state, const std::string& fingerpri
                                 const Pipeline& pipeline) {
   HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint, root));
   HEADRACE_TRY(check_fits(where, pipeline));
+  HEADRACE_TRY(check_sum(state));
   return where;
 }
 
@@ -100,6 +101,7 @@ class LoaderImpl final : public Loader {
     return next_by(out, milliseconds);
   }
   void stop(bool without_last) override {
+    if (is_restoring_) stop_->raise();  // that may take long, and holds control_
     std::unique_lock control(control_);
     if (pause(control, ended_by("stop"), without_last)) saver_.start();
     saver_.give_up_after(kSaveTime);
@@ -185,6 +187,8 @@ class LoaderImpl final : public Loader {
   Team team_;
   Steer steer_;
 
+  std::atomic<bool> is_restoring_ = false;
+
   mutable std::mutex control_;  // guards the next members
   Watch watch_;
   std::shared_ptr<Crew> crew_;            // exists during an iteration
@@ -236,8 +240,17 @@ Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
   executor_.start(began_.epoch);
   fresh_ = executor_.handed().cursor;
   const Cursor cursor = cursor_of(began_, fresh_, pipeline_);
-  if (!cursor.empty() && !executor_.restore(cursor))
-    return invalid("the cursor does not fit this plan").in_op("state");
+  if (!cursor.empty()) {
+    stop_->lower();
+    is_restoring_ = true;
+    const Status restored = executor_.restore(cursor, stop_.get());
+    is_restoring_ = false;
+    if (!restored.ok()) {
+      stop_->lower();
+      next_ = began_;  // the same state is tried again
+      return restored;
+    }
+  }
   started_ns_ = clock();
   start_crew();
   return {};

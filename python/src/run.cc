@@ -89,6 +89,40 @@ namespace {
 
 constexpr uint64_t kSignalCheckMs = 20;  // maximum delay until Ctrl-C is noticed
 
+constexpr int64_t kLongReplay = int64_t{1} << 22;  // draws of a window shuffle that take a moment
+
+// The largest "emitted" of a state.
+int64_t emitted_in(const Value& state) {
+  int64_t out = 0;
+  if (const auto* list = state.list())
+    for (const Value& item : *list) out = std::max(out, emitted_in(item));
+  if (const auto* object = state.object())
+    for (const auto& [name, value] : *object)
+      out = std::max(out, name == "emitted" && value.integer() ? *value.integer() : emitted_in(value));
+  return out;
+}
+
+// The draws of a window shuffle take seconds to replay: another thread does that, so that Ctrl-C ends it.
+void begin_watched(Loader& loader) {
+  std::promise<Status> promise;
+  std::future<Status> begun = promise.get_future();
+  std::thread beginning([&] { promise.set_value(loader.begin()); });
+  const auto is_over = [&] {
+    return quietly([&] {
+      return begun.wait_for(std::chrono::milliseconds(kSignalCheckMs)) == std::future_status::ready;
+    });
+  };
+  std::optional<nb::python_error> signal;
+  while (!is_over())
+    if (!signal && PyErr_CheckSignals() != 0) {
+      signal.emplace();
+      quietly([&] { return loader.stop(false), 0; });
+    }
+  beginning.join();
+  if (signal) throw nb::python_error(std::move(*signal));
+  check(begun.get());
+}
+
 nb::list fields_to_python(Sample sample) {
   nb::list out;
   for (Tensor& field : sample.fields) out.append(to_python(std::move(field)));
@@ -188,13 +222,15 @@ class LoaderHandle {
   uint64_t begin() {
     check_process();
     give_way_to_exit();
-    return unwrap(quietly([&]() -> Result<uint64_t> {
+    const uint64_t number = unwrap(quietly([&]() -> Result<uint64_t> {
       HEADRACE_TRY(loader_->check_outside());
       const uint64_t number = ++begun_;
       while (const size_t consumers = consumers_) consumers_.wait(consumers);
-      HEADRACE_TRY(loader_->begin());
+      if (!has_long_replay_) HEADRACE_TRY(loader_->begin());
       return number;
     }));
+    if (has_long_replay_) begin_watched(*loader_), has_long_replay_ = false;
+    return number;
   }
 
   std::optional<nb::list> next(uint64_t iteration) {
@@ -246,14 +282,15 @@ class LoaderHandle {
   }
   void check_state(nb::handle state) {
     check_process();
-    const Value value = to_value(state);
+    const Value value = state_value(state);
     check(quietly([&] { return loader_->check_state(value); }));
   }
   void load(nb::handle state) {
     check_process();
-    const Value value = to_value(state);
+    const Value value = state_value(state);
     const bool within = is_within();
     check(quietly([&] { return loader_->load(value); }));
+    has_long_replay_ = emitted_in(value) > kLongReplay;
     end_begun(within);
   }
   void set_epoch(uint64_t epoch) {
@@ -337,9 +374,10 @@ class LoaderHandle {
   bool is_on_my_way() const { return on_its_way_to_ == std::this_thread::get_id(); }
 
   std::unique_ptr<Loader> loader_;
-  std::atomic<uint64_t> begun_ = 0;       // the number of the last iteration
-  std::atomic<uint64_t> ended_ = 0;       // the last one that was replaced by another epoch or state
-  std::atomic<uint64_t> ends_after_ = 0;  // the same, set by a function of the pipeline that still runs
+  std::atomic<bool> has_long_replay_ = false;  // the next iteration begins with one
+  std::atomic<uint64_t> begun_ = 0;            // the number of the last iteration
+  std::atomic<uint64_t> ended_ = 0;            // the last one that was replaced by another epoch or state
+  std::atomic<uint64_t> ends_after_ = 0;       // the same, set by a function of the pipeline that still runs
   std::atomic<std::thread::id>
       on_its_way_to_;                  // the thread that got the last element, until it asks for more
   std::atomic<size_t> consumers_ = 0;  // threads that wait for an element
@@ -374,7 +412,7 @@ class ElementsHandle {
 
 nb::dict merge(const nb::list& states) {
   std::vector<Value> values;
-  for (nb::handle state : states) values.push_back(to_value(state));
+  for (nb::handle state : states) values.push_back(state_value(state));
   return nb::cast<nb::dict>(to_python(unwrap(merge_states(values))));
 }
 

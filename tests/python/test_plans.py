@@ -114,8 +114,8 @@ def test_branches_that_bind_different_things_under_one_name_can_be_saved(tmp_pat
 
 def test_hostile_plans_are_errors(tmp_path):
     path = tmp_path / "plan.json"
-    for text in ("", "[]", "{}", '{"headrace": 1}', '{"headrace": 9, "plan": {}}', '{"headrace": 1, "plan": {"verb": "explode"}}',
-                 '{"headrace": 1, "plan": {"verb": "batch", "size": -1, "input": {"verb": "read", "source": {"format": "range"}}}}',
+    for text in ("", "[]", "{}", '{"headrace": 1}', '{"headrace": 9, "plan": {}}', '{"headrace": 1, "seed": 0, "plan": {"verb": "explode"}}',
+                 '{"headrace": 1, "seed": 0, "plan": {"verb": "batch", "size": -1, "input": {"verb": "read", "source": {"format": "range"}}}}',
                  "[" * 5000):  # fmt: skip
         path.write_text(text)
         with pytest.raises(ValueError):
@@ -208,7 +208,7 @@ READ = {"verb": "read", "source": {"format": "range", "start": 0, "stop": 4, "st
     ],
 )  # fmt: skip
 def test_slips_in_plans_are_named(tmp_path, plan, said):
-    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 1, "plan": plan}))
+    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 1, "seed": 0, "plan": plan}))
     assert said in refusal(lambda: hr.load_plan(tmp_path / "plan.json"))
 
 
@@ -222,7 +222,7 @@ def test_slips_in_plans_are_named(tmp_path, plan, said):
 def test_what_no_slot_can_want_is_refused(tmp_path, wants):
     source = {"format": "arrays", "slot": "a", **wants}
     (tmp_path / "plan.json").write_text(
-        json.dumps({"headrace": 1, "plan": {"verb": "read", "source": source}})
+        json.dumps({"headrace": 1, "seed": 0, "plan": {"verb": "read", "source": source}})
     )
     said = refusal(lambda: hr.load_plan(tmp_path / "plan.json", bind={"a": {"x": np.zeros(3, np.float32)}}))
     assert "slot 'a'" not in said
@@ -292,7 +292,7 @@ def test_a_value_that_does_not_fit_is_refused_by_verb_and_member(tmp_path, verb,
     plan = {"verb": verb["name"], "inputs": [READ]}
     plan |= {m["name"]: right_value(m["type"]) for m in verb["members"] if m["required"]}
     plan[name] = value
-    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 1, "plan": plan}))
+    (tmp_path / "plan.json").write_text(json.dumps({"headrace": 1, "seed": 0, "plan": plan}))
     assert refusal(lambda: hr.load_plan(tmp_path / "plan.json")).startswith(
         f"plan: {verb['name']}: {name} must be "
     )

@@ -1,6 +1,7 @@
 // Plans and states from untrusted sources: whatever their numbers are, they are rejected or they run.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 
 #include "headrace/graph/plan/plan_json.h"
@@ -39,7 +40,35 @@ std::vector<Dataset> hostile_datasets() {
           base.filter(small).shard({.rank = 1, .world = 3, .steps = 40}).batch(4)};
 }
 
-// Every number of every state, replaced by each of some hostile values.
+// A state without the sum of its members, which would refuse each change.
+Value unsummed(const Value& state) {
+  Value out{Value::Object()};
+  for (const auto& [name, value] : *state.object())
+    if (name != "check") out.set(name, value);
+  return out;
+}
+
+// Calls `use` with the value in which one number is replaced by a hostile one, for each.
+void each_hostile(const Value& value, const std::function<void(Value)>& use) {
+  if (value.integer())
+    for (const int64_t number : {int64_t{0}, int64_t{-1}, int64_t{1} << 33, kHuge, -kHuge, int64_t{200}})
+      use(number);
+  if (const auto* list = value.list())
+    for (size_t i = 0; i < list->size(); ++i)
+      each_hostile((*list)[i], [&](Value changed) {
+        Value::List all = *list;
+        all[i] = std::move(changed);
+        use(std::move(all));
+      });
+  if (value.object())
+    for (const auto& [name, item] : *value.object())
+      each_hostile(item, [&](Value changed) {
+        Value all = value;
+        all.set(name, std::move(changed));
+        use(std::move(all));
+      });
+}
+
 TEST(HostileState, IsRefusedOrRuns) {
   for (const Dataset& dataset : hostile_datasets()) {
     auto first = make_hostile(dataset);
@@ -47,23 +76,10 @@ TEST(HostileState, IsRefusedOrRuns) {
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(first->next(sample).ok());
     const auto state = first->save();
     ASSERT_TRUE(state.ok());
-    for (const auto& [key, value] : *state->object()) {
-      const size_t numbers = value.list() ? value.list()->size() : value.integer() ? 1 : 0;
-      for (size_t i = 0; i < numbers; ++i)
-        for (const int64_t number :
-             {int64_t{0}, int64_t{-1}, int64_t{1} << 33, kHuge, -kHuge, int64_t{200}}) {
-          Value changed = *state;
-          if (value.list()) {
-            Value::List list = *value.list();
-            list[i] = number;
-            changed.set(key, std::move(list));
-          } else {
-            changed.set(key, number);
-          }
-          auto second = make_hostile(dataset);
-          if (second->load(changed).ok()) run_a_little(*second);
-        }
-    }
+    each_hostile(unsummed(*state), [&](const Value& changed) {
+      auto second = make_hostile(dataset);
+      if (second->load(changed).ok()) run_a_little(*second);
+    });
   }
 }
 
@@ -73,7 +89,7 @@ TEST(HostileState, DealsAreRefusedOrRun) {
   Sample sample;
   auto first = make_hostile(dataset);
   ASSERT_TRUE(first->next(sample).ok());
-  const Value state = *first->save();
+  const Value state = unsummed(*first->save());
   ASSERT_NE(state.find("dealt"), nullptr) << state.dump();
   for (const char* dealt :
        {"{}", "[]", "3", R"({"taken":-1})", R"({"taken":9223372036854775807})", R"({"before":[[]]})",
@@ -98,9 +114,10 @@ TEST(HostileState, SaysWhatIsWrong) {
     state.set(key, number);
     return std::string(loader->load(state).text());
   };
-  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1), "state: 'rank' must be a 32-bit number, got 4294967297");
-  EXPECT_EQ(refusal("rank", -1), "state: 'rank' must be a 32-bit number, got -1");
-  EXPECT_EQ(refusal("epoch", -1), "state: 'epoch' must be at least 0, got -1");
+  EXPECT_EQ(refusal("rank", (int64_t{1} << 32) + 1),
+            "state: rank: expected a whole number from 0 to 4294967295, got 4294967297");
+  EXPECT_EQ(refusal("rank", -1), "state: rank: expected a whole number from 0 to 4294967295, got -1");
+  EXPECT_EQ(refusal("epoch", -1), "state: epoch: expected a whole number of at least 0, got -1");
 }
 
 // The state records elements, but the data has none any more. steps= wraps around, but must not do so
@@ -154,6 +171,29 @@ TEST(HostilePlan, NumbersThatDoNotFitAreRefused) {
   ASSERT_NE(at, std::string::npos) << text;
   text.replace(at, 8, "\"in\":[4294967296]");
   EXPECT_EQ(refusal_of_plan(text), "plan: add.in must contain 32-bit numbers, got 4294967296");
+}
+
+TEST(HostilePlan, WhatWouldBeAnotherPipelineIsRefused) {
+  const auto refusal = [](std::string text, std::string_view old, std::string_view changed) {
+    const size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << text;
+    text.replace(at, old.size(), changed);
+    const auto loaded = load_plan(text);
+    return std::string(loaded.ok() ? "" : loaded.status().text());
+  };
+  const Dataset doubled =
+      range(10).map([](const Fields& s) { return Outputs{{"x", s["value"].apply("add", {{"value", 1}})}}; });
+  const std::string plan = *doubled.plan(7);
+  EXPECT_TRUE(load_plan(plan).ok());
+  EXPECT_EQ((*load_plan(*doubled.plan(~uint64_t{0}))).seed, ~uint64_t{0});
+  EXPECT_EQ(refusal(plan, "\"seed\": 7", "\"seed\": 18446744073709551615"), "");
+  EXPECT_NE(refusal(plan, "\"start\": 0", "\"start\": 18446744073709551615"), "");
+  EXPECT_NE(refusal(plan, "\"seed\": 7,", ""), "");
+  EXPECT_NE(refusal(plan, "\"seed\": 7", "\"seed\": 7, \"sed\": 8"), "");
+  EXPECT_NE(refusal(plan, "\"seed\": 7", "\"seed\": 7, \"seed\": 8"), "");
+  EXPECT_NE(refusal(plan, "\"structure\": \"{\\\"x\\\":0}\"", "\"structure\": \"\""), "");
+  const std::string mixed = *mix({range(3), range(4)}, {.weights = {1, 2}}).plan(7);
+  EXPECT_NE(refusal(mixed, "\"from\": 0", "\"from\": 0, \"form\": 3"), "");
 }
 
 TEST(HostilePlan, ABatchOfMoreRowsThanTheBudgetHasBytesIsAnError) {

@@ -213,7 +213,9 @@ Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& path
 }
 
 Result<SourcePtr> open_described(Store& store, const Value& description, const IndexingOptions& indexing) {
-  HEADRACE_ASSIGN(const std::string format, description.get_text("format"));
+  const auto named = description.get_text("format");
+  if (!named.ok()) return named.status().before("source: ").in_op("plan");
+  const std::string& format = *named;
   Value options{Value::Object()};
   for (const auto& [key, value] : *description.object())
     if (key != "format" && key != "path") options.set(key, value);
@@ -233,8 +235,9 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
     if (paths.empty()) return invalid("'path' must be a list of at least one path").in_op("plan");
     return open_wanted(*with_usual_retries(store), {{paths, true}, format, options, false, true}, indexing);
   }
-  HEADRACE_ASSIGN(const std::string path, description.get_text("path"));
-  return open_wanted(*with_usual_retries(store), {{{path}, false}, format, options, false, true}, indexing);
+  const auto path = description.get_text("path");
+  if (!path.ok()) return path.status().before("source: ").in_op("plan");
+  return open_wanted(*with_usual_retries(store), {{{*path}, false}, format, options, false, true}, indexing);
 }
 
 Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,

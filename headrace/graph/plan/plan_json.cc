@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "headrace/formats/described.h"
 #include "headrace/graph/plan/plan_members.h"
 #include "headrace/graph/plan/plan_slots.h"
 #include "headrace/graph/plan/verb_json.h"
@@ -34,22 +35,34 @@ Result<std::vector<int>> ints(const Value* list, std::string_view what) {
 Result<NodePtr> node_from(const Value& plan, Store& store, const Bindings& bindings,
                           std::optional<Beside> beside) {
   constexpr std::string_view kCommon[] = {"verb", "input", "inputs", "at"};
-  HEADRACE_ASSIGN(const std::string verb, plan.get_text("verb"));
+  const auto named = plan.get_text("verb");
+  if (!named.ok()) return named.status().in_op("plan");
+  const std::string& verb = *named;
   HEADRACE_TRY(check_members_of(verb, plan, "plan: ", false, kCommon));
   std::vector<NodePtr> inputs;
   if (const Value* input = plan.find("input")) {
     HEADRACE_ASSIGN(NodePtr node, node_from(*input, store, bindings, std::nullopt));
     inputs.push_back(std::move(node));
   }
-  if (const Value* many = plan.find("inputs"); many && many->list())
+  const Value *many = plan.find("inputs"), *at = plan.find("at");
+  if (many && !many->list())
+    return invalid({.expected = "a list of plans", .got = many->dump()})
+        .with({.option = "inputs"})
+        .before("plan: " + verb + ": inputs: ");
+  if (many && plan.find("input"))
+    return invalid({.expected = "'input' or 'inputs'", .got = "both"}).before("plan: " + verb + ": ");
+  if (at && !at->text())
+    return invalid({.expected = "a string", .got = at->dump()})
+        .with({.option = "at"})
+        .before("plan: " + verb + ": at: ");
+  if (many)
     for (const Value& input : *many->list()) {
       const bool is_last = &input == &many->list()->back();
       HEADRACE_ASSIGN(NodePtr node,
                       node_from(input, store, bindings, is_last ? beside_of(verb) : std::nullopt));
       inputs.push_back(std::move(node));
     }
-  const Value* at = plan.find("at");
-  const std::string made_at = at && at->text() ? *at->text() : "";
+  const std::string made_at = at ? *at->text() : "";
   HEADRACE_ASSIGN(Kind kind, kind_from_members(verb, plan, {inputs, made_at, &store, &bindings, beside}));
   return make_node(std::move(kind), std::move(inputs), made_at);
 }
@@ -115,7 +128,9 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
   if (!steps->list())
     return invalid("'steps' of a program must be a list, got " + steps->dump()).in_op("plan");
   for (const Value& step : *steps->list()) {
-    HEADRACE_ASSIGN(const std::string op, step.get_text("op"));
+    const auto named = step.get_text("op");
+    if (!named.ok()) return named.status().before("a step: ").in_op("plan");
+    const std::string& op = *named;
     HEADRACE_TRY(check_members(step, "plan: the step " + op, kRequired, kOptional));
     HEADRACE_ASSIGN(std::vector<int> in, ints(step.find("in"), op + ".in"));
     const Value params = step.find("params") ? *step.find("params") : Value();
@@ -137,7 +152,11 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
       continue;
     }
     std::vector<std::pair<std::string, int>> bound;
-    if (const Value* names = step.find("bound"); names && names->list()) {
+    if (const Value* names = step.find("bound")) {
+      if (!names->list())
+        return invalid({.expected = "a list of names", .got = names->dump()})
+            .before(op + ".bound: ")
+            .in_op("plan");
       const size_t n = names->list()->size();
       if (n > in.size()) return invalid(op + " binds more parameters than it has inputs").in_op("plan");
       for (size_t i = 0; i < n; ++i) {
@@ -150,13 +169,24 @@ Result<Program> program_from_value(const Value& value, const Schema& incoming, c
   }
   HEADRACE_ASSIGN(std::vector<int> outputs, ints(value.find("outputs"), "outputs"));
   std::vector<std::string> names;
-  if (const Value* list = value.find("names"); list && list->list())
-    for (const Value& name : *list->list())
-      if (name.text()) names.push_back(*name.text());
+  const Value& list = *value.find("names");
+  if (!list.list())
+    return invalid({.expected = "a list of strings", .got = list.dump()})
+        .before("'names' of a program: ")
+        .in_op("plan");
+  for (const Value& name : *list.list()) {
+    if (!name.text())
+      return invalid({.expected = "strings", .got = name.dump()})
+          .before("'names' of a program: ")
+          .in_op("plan");
+    names.push_back(*name.text());
+  }
   if (names.size() != outputs.size())
     return invalid("a program must have as many names as outputs").in_op("plan");
-  HEADRACE_ASSIGN(const std::string structure, value.get_text("structure"));
-  return builder.finish(std::move(names), std::move(outputs), structure);
+  const auto structure = value.get_text("structure");
+  if (!structure.ok()) return structure.status().before("a program: ").in_op("plan");
+  HEADRACE_TRY(check_structure(*structure, outputs.size()).before("a program: ").in_op("plan"));
+  return builder.finish(std::move(names), std::move(outputs), *structure);
 }
 
 }  // namespace headrace

@@ -109,7 +109,9 @@ std::optional<Beside> beside_of(std::string_view verb) {
 
 Result<SourcePtr> bound_source(const Value& described, const Bindings& bindings,
                                std::optional<Beside> beside) {
-  HEADRACE_ASSIGN(const std::string slot, described.get_text("slot"));
+  const auto named = described.get_text("slot");
+  if (!named.ok()) return named.status().before("source: ").in_op("plan");
+  const std::string& slot = *named;
   HEADRACE_ASSIGN(const std::optional<Schema> wanted, described_schema(described));
   const auto it = bindings.sources.find(slot);
   if (it == bindings.sources.end())

@@ -1,6 +1,7 @@
 #include "headrace/graph/plan/tensor_json.h"
 
 #include "headrace/core/text/hex.h"
+#include "headrace/graph/plan/plan_members.h"
 #include "headrace/ops/param.h"
 
 namespace headrace {
@@ -14,6 +15,8 @@ Value tensor_to_value(const Tensor& tensor) {
 }
 
 Result<Tensor> tensor_from_value(const Value& value) {
+  constexpr std::string_view kMembers[] = {"dtype", "shape", "bytes"};
+  HEADRACE_TRY(check_members(value, "a tensor", kMembers, {}));
   HEADRACE_ASSIGN(const std::string dtype, value.get_text("dtype"));
   HEADRACE_ASSIGN(const std::string hex, value.get_text("bytes"));
   std::vector<uint64_t> shape;

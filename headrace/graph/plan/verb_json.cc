@@ -87,8 +87,8 @@ template <> struct MemberType<std::vector<MixWeights>> {
     for (const Value& step : *v.list()) {
       MixWeights made;
       const Value *from = step.find("from"), *weights = step.find("weights");
-      if (!from || !weights || !weights->list() || !Codec<uint64_t>::in(*from, made.from) ||
-          !Codec<std::vector<double>>::in(*weights, made.weights))
+      if (!from || !weights || step.object()->size() != 2 || !weights->list() ||
+          !Codec<uint64_t>::in(*from, made.from) || !Codec<std::vector<double>>::in(*weights, made.weights))
         return wrong();
       o.push_back(std::move(made));
     }
@@ -100,6 +100,9 @@ template <> struct MemberType<std::optional<Padding>> {
   static Value out(const std::optional<Padding>& v) { return v ? padding_to_value(*v) : Value(); }
   static Status in(const Value& v, const MakingVerb& making, std::optional<Padding>& o,
                    std::string_view verb) {
+    constexpr std::string_view kMembers[] = {"shapes", "fill"};
+    const std::string what = (making.bindings ? "plan: " : "") + std::string(verb) + ": padding";
+    if (!v.is_null()) HEADRACE_TRY(check_members(v, what, {}, kMembers));
     HEADRACE_ASSIGN(o, padding_from(v.find("shapes"), v.find("fill"), making.inputs[0]->schema, verb));
     return {};
   }

@@ -67,12 +67,12 @@ void Executor::remember() {
   root_->save(after_);
 }
 
-bool Executor::restore(const Cursor& cursor) {
+Status Executor::restore(const Cursor& cursor, const StopFlag* stop) {
   std::lock_guard lock(mutex_);
-  CursorReader reader(cursor);
+  CursorReader reader(cursor, stop);
   root_->restore(reader);
   remember();
-  return reader.ok();
+  return reader.status();
 }
 
 Executor::Handed Executor::handed(bool without_last) const {

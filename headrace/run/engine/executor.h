@@ -36,7 +36,7 @@ class Executor {
   // Change the position of the run. A worker may still be inside take/run/finish of one part of an earlier
   // run.
   void start(uint64_t epoch);
-  bool restore(const Cursor& cursor);
+  Status restore(const Cursor& cursor, const StopFlag* stop = nullptr);
   // What poll() returned since start(), and the position of the streams after that. A consistent snapshot: an
   // element counts from the moment poll() takes it, even before poll() returns.
   struct Handed {

@@ -180,9 +180,14 @@ void Stage::describe(StateForm& form) const {
   form.stream(kVerb);
   form.list(kElements, 0, true, [](StateForm& one) {
     one.number("number");
-    one.number("handed_out");
+    one.any_number("handed_out");  // -1: all of them, while earlier elements are unfinished
   });
   form.child(kInput, *feeder_);
+}
+
+uint64_t Stage::most_elements() const {
+  const auto adds = [](const Link& link) { return std::holds_alternative<UnbatchLink>(link); };
+  return std::ranges::any_of(body_->chain, adds) ? kInfinite : feeder_->most_elements();
 }
 
 // A position is one output if no chain can drop or add outputs, and if the item in which the state was taken

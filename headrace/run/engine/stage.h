@@ -45,6 +45,7 @@ class Stage final : public Stream {
   void describe(StateForm& form) const override;
   void stages(std::vector<Stage*>& out) override;
   void open_stages(std::vector<Stage*>& out) override;
+  uint64_t most_elements() const override;
   bool leave_out(std::span<const Gap> outputs) override;
   Stage* giving() override { return this; }
   Stage* outermost() override { return this; }

@@ -133,6 +133,7 @@ class Lowering {
     list_caches(*lowered, pipeline_.caches);
     std::optional<Shard> dealt;
     if (inexact_) dealt = std::exchange(lowered->shard, std::nullopt);
+    if (dealt) pipeline_.dealt = lowered->total;
     const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());

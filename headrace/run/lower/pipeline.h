@@ -28,8 +28,9 @@ struct Pipeline {
   StreamPtr root;
   LevelBody* level = nullptr;  // the only stage's, when the whole plan has random access
   std::optional<Shard> shard;
-  bool batched = false;   // elements are batches: rows count as samples
-  bool may_wait = false;  // it contains functions or generators of the user
+  uint64_t dealt = kInfinite;  // inputs that a shard below a filter or an unbatch assigns; kInfinite: unknown
+  bool batched = false;        // elements are batches: rows count as samples
+  bool may_wait = false;       // it contains functions or generators of the user
 
   // Set if a state can be expressed as samples consumed over all ranks.
   struct Elastic {

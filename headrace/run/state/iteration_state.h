@@ -29,6 +29,9 @@ struct IterationState {
 Value state_to_value(const IterationState& where, const std::string& fingerprint, const Stream* root);
 // Parses a state of any plan.
 Result<IterationState> read_state(const Value& state);
+// An error for a state with a "check" that is not that of its other members. States of earlier versions have
+// none.
+Status check_sum(const Value& state);
 // An error for another version, another plan, or changed data. `root`: the streams of this plan.
 Result<IterationState> state_from_value(const Value& state, const std::string& fingerprint,
                                         const Stream& root);

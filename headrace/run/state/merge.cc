@@ -11,10 +11,10 @@ namespace {
 constexpr size_t kShownRanks = 8;
 
 Status check_alike(std::span<const Value> states, std::span<const IterationState> ranks) {
-  HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
+  const std::string& fingerprint = *states[0].find("fingerprint")->text();
   for (size_t i = 0; i < states.size(); ++i) {
     const IterationState& where = ranks[i];
-    HEADRACE_ASSIGN(const std::string theirs, states[i].get_text("fingerprint"));
+    const std::string& theirs = *states[i].find("fingerprint")->text();
     if (theirs != fingerprint)
       return invalid({.expected = "states of one pipeline",
                       .got = "the fingerprints " + fingerprint + " and " + theirs})
@@ -83,6 +83,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   std::vector<IterationState> ranks;
   for (const Value& state : states) {
     HEADRACE_ASSIGN(IterationState where, read_state(state));
+    HEADRACE_TRY(check_sum(state));
     ranks.push_back(std::move(where));
   }
   HEADRACE_TRY(check_alike(states, ranks));
@@ -90,7 +91,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   if (std::all_of(ranks.begin(), ranks.end(), whole)) return states[0];  // fits every world already
   HEADRACE_TRY(check_ranks(ranks));
   IterationState merged{.epoch = ranks[0].epoch, .elastic = false, .delivered = ranks[0].delivered};
-  HEADRACE_ASSIGN(const std::string fingerprint, states[0].get_text("fingerprint"));
+  const std::string& fingerprint = *states[0].find("fingerprint")->text();
   const auto is_assigned = [](const IterationState& where) { return where.dealt.has_value(); };
   if (std::none_of(ranks.begin(), ranks.end(), is_assigned)) {
     merged.round = 1;  // the outputs that all share are handed out: every rank begins them again

@@ -73,10 +73,24 @@ Status check_fits(const IterationState& where, const Pipeline& pipeline) {
                        ? "state: was taken with deterministic=True, but this loader has deterministic=False"
                        : "state: was taken with deterministic=False, but this loader has deterministic=True");
   HEADRACE_TRY(check_rank(where, pipeline));
+  const std::optional<uint64_t> steps = pipeline.shard ? pipeline.shard->steps : std::nullopt;
+  const uint64_t most = steps.value_or(pipeline.plan->size.value_or(kInfinite));
+  if (!where.finished && !where.elastic && where.delivered > most)
+    return invalid({.expected = "at most " + std::to_string(most) + ", the elements of an epoch",
+                    .got = std::to_string(where.delivered)})
+        .in_option("delivered")
+        .in_op("state");
+  if (where.dealt)
+    HEADRACE_TRY(check_assignment(*where.dealt, pipeline.dealt, pipeline.shard.value_or(Shard{})));
   const bool again = where.round > 0 && where.cursor.empty() && pipeline.shard && pipeline.shard->steps;
   const bool fits = pipeline.sharing.merges ? where.dealt.has_value() : again || !where.cursor.empty();
   if (!where.finished && !where.elastic && !fits)
-    return invalid("the cursor does not fit this plan").in_op("state");
+    return invalid({.expected = std::string(pipeline.sharing.merges ? "'dealt'" : "'streams'") +
+                                ", the position of this plan's verbs",
+                    .got = where.dealt            ? "'dealt'"
+                           : where.cursor.empty() ? "neither"
+                                                  : "'streams'"})
+        .in_op("state");
   return {};
 }
 

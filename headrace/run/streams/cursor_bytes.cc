@@ -43,7 +43,7 @@ Tensor take_tensor(CursorReader& cursor) {
   const Shape shape = sane ? Shape(std::span<const int64_t>(dims)) : Shape();
   const DType type = sane ? static_cast<DType>(dtype) : DType::u8;
   if (!sane || shape.size_bytes(type) != bytes.size()) {
-    cursor.refuse();
+    cursor.refuse({}, "a tensor");
     return {};
   }
   return make_tensor({type, shape, reinterpret_cast<const std::byte*>(bytes.data())});

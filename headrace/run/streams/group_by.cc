@@ -77,7 +77,8 @@ class GroupByStream final : public OneChild {
     uint64_t samples = 0;
     for (uint64_t i = 0; i < held && cursor.good(); ++i) {
       const uint64_t key = cursor.next(), count = cursor.next();
-      if (count == 0 || (rule_.by_length && key > rule_.boundaries.size())) cursor.refuse();
+      if (count == 0 || (rule_.by_length && key > rule_.boundaries.size()))
+        cursor.refuse(rule_.name(), "groups");
       left_[static_cast<int64_t>(key)] = count;
       restored_.insert(restored_.end(), {key, count});
       samples += count;
@@ -85,18 +86,21 @@ class GroupByStream final : public OneChild {
     child_->restore(cursor);
     child_->save(restored_);
     if (replay_next_ > pulled_ || samples > pulled_ - replay_next_) {
-      cursor.refuse();
+      cursor.refuse(rule_.name(), "read_from");
       pulled_ = replay_next_ = 0;
     }
   }
   void describe(StateForm& form) const override {
     form.stream(rule_.name());
-    form.number("pulled");
+    const uint64_t pulled = form.number("pulled", child_->most_elements());
     form.flag("has_ended");
-    form.number("read_from");
-    form.list("groups", 0, true, [](StateForm& group) {
-      group.number("key");
-      group.number("held");
+    uint64_t left = pulled - form.number("read_from", pulled);
+    form.list("groups", 0, true, [&](StateForm& group) {
+      if (rule_.by_length)
+        group.number("key", rule_.boundaries.size());
+      else
+        group.any_number("key");
+      left -= std::min(left, group.number("held", left, 1));
     });
     form.child("input", *child_);
   }

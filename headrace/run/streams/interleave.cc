@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
@@ -48,12 +49,12 @@ class InterleaveStream final : public Stream {
     begin();
     at_ = cursor.next(), taken_ = cursor.next(), next_ = cursor.next();
     if (at_ >= slots_.size() || next_ > children_.size() || taken_ >= block_) {
-      cursor.refuse();
+      cursor.refuse("interleave", at_ >= slots_.size() ? "turn" : taken_ >= block_ ? "taken" : "next");
       return begin();
     }
     for (uint64_t& slot : slots_) {
       const uint64_t child = cursor.next();
-      if (child > next_) cursor.refuse();
+      if (child > next_) cursor.refuse("interleave", "input_number");
       if (child == 0 || child > next_) continue;
       slot = child - 1, ++open_;
       children_[slot]->restore(cursor);
@@ -61,14 +62,17 @@ class InterleaveStream final : public Stream {
   }
   void describe(StateForm& form) const override {
     form.stream("interleave");
-    form.number("turn");
-    form.number("taken");
-    form.number("next");
+    form.number("turn", slots_.empty() ? 0 : slots_.size() - 1);
+    form.number("taken", block_ - 1);
+    const uint64_t next = form.number("next", children_.size());
+    std::set<uint64_t> open;
     form.list("slots", slots_.size(), false, [&](StateForm& slot) {
-      const uint64_t child = slot.number("input_number");  // from 1; 0: the slot is empty
+      const uint64_t child = slot.number("input_number", next);  // from 1; 0: the slot is empty
+      if (child > 0 && !open.insert(child).second) slot.refuse("input_number", "an input of no other slot");
       if (child > 0 && child <= children_.size()) slot.child("input", *children_[child - 1]);
     });
   }
+  uint64_t most_elements() const override { return sum_of_elements(children_); }
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
   }

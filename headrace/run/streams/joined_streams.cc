@@ -1,6 +1,7 @@
 // Streams of several children: zip, mix, choose; and windows of one.
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
@@ -61,6 +62,11 @@ class ZipStream final : public Children {
   void describe(StateForm& form) const override {
     form.stream("zip");
     form.children("inputs", children_);
+  }
+  uint64_t most_elements() const override {
+    uint64_t out = kInfinite;
+    for (const StreamPtr& child : children_) out = std::min(out, child->most_elements());
+    return out;
   }
   void open_stages(std::vector<Stage*>& out) override { open_first(missing(), out); }
   Stage* giving() override { return missing() < children_.size() ? children_[missing()]->giving() : nullptr; }
@@ -137,7 +143,8 @@ template <class Route> class RoutedStream final : public Children {
     for (uint64_t n = cursor.next(); n > 0 && cursor.good(); --n) {
       const uint64_t source = cursor.next(), position = cursor.next();
       const bool ascends = left_out_.empty() || left_out_.back().second <= position;
-      if (source >= children_.size() || position > position_ || !ascends) return cursor.refuse();
+      if (source >= children_.size() || position > position_ || !ascends)
+        return cursor.refuse(verb_, "left_out");
       drop_child(static_cast<uint32_t>(source), position);
     }
     for (size_t k = 0; stop_ == MixStop::cycle && k < children_.size(); ++k) {
@@ -148,10 +155,13 @@ template <class Route> class RoutedStream final : public Children {
   }
   void describe(StateForm& form) const override {
     form.stream(verb_);
-    form.number("position");
-    form.list("left_out", 0, true, [](StateForm& one) {
-      one.number("input");
-      one.number("position");
+    const uint64_t position = form.number("position");
+    uint64_t last = 0;
+    std::set<uint64_t> left_out;
+    form.list("left_out", 0, true, [&](StateForm& one) {
+      const uint64_t input = one.number("input", children_.size() - 1);
+      if (!left_out.insert(input).second) one.refuse("input", "an input that was not left out before");
+      last = one.number("position", position, last);
     });
     if (stop_ == MixStop::cycle)
       form.list("passes", children_.size(), false, [](StateForm& one) {
@@ -160,6 +170,9 @@ template <class Route> class RoutedStream final : public Children {
         one.flag("is_empty");
       });
     form.children("inputs", children_);
+  }
+  uint64_t most_elements() const override {
+    return stop_ == MixStop::cycle ? kInfinite : sum_of_elements(children_);
   }
   void open_stages(std::vector<Stage*>& out) override {
     const auto source = next();
@@ -272,14 +285,15 @@ class WindowStream final : public Stream {
   void restore(CursorReader& cursor) override {
     held_.clear(), ended_ = false;
     to_skip_ = cursor.next();
-    if (to_skip_ > window_.shift) cursor.refuse();
+    if (to_skip_ > window_.shift) cursor.refuse("window", "to_skip");
     child_->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("window");
-    form.number("to_skip");
+    form.number("to_skip", window_.shift);
     form.child("input", *child_);
   }
+  uint64_t most_elements() const override { return child_->most_elements(); }
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
   void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
   Stage* giving() override { return child_->giving(); }

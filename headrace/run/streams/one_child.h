@@ -16,6 +16,7 @@ class OneChild : public Stream {
   void save(Cursor& cursor) const override { child_->save(cursor); }
   void restore(CursorReader& cursor) override { child_->restore(cursor); }
   void describe(StateForm& form) const override { child_->describe(form); }
+  uint64_t most_elements() const override { return child_->most_elements(); }
   void stages(std::vector<Stage*>& out) override { child_->stages(out); }
   void open_stages(std::vector<Stage*>& out) override { child_->open_stages(out); }
   Stage* giving() override { return child_->giving(); }

@@ -225,6 +225,7 @@ class SplitStream final : public OneChild {
     form.number("offset");
     form.child("input", *child_);
   }
+  uint64_t most_elements() const override { return kInfinite; }  // a sequence may fill many rows
 
  private:
   void begin(uint64_t offset) {

@@ -63,14 +63,14 @@ class ScanFeeder final : public OneChild {
     for (const Tensor& leaf : initial_) {
       carried.push_back(take_tensor(cursor));
       if (carried.back().dtype != leaf.dtype || carried.back().shape.rank() != leaf.shape.rank())
-        cursor.refuse();
+        cursor.refuse("scan", "state");
     }
     begin(cursor.good() ? std::move(carried) : initial_, again);
     child_->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("scan");
-    form.number("again");
+    form.number("again", child_->most_elements());
     form.list("state", initial_.size(), false, [](StateForm& leaf) { leaf.tensor("value"); });
     form.child("input", *child_);
   }

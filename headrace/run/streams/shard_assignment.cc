@@ -11,6 +11,8 @@ namespace {
 
 using Counts = std::vector<uint64_t>;  // inputs taken by each rank of a world
 
+constexpr uint64_t kMostInputs = uint64_t{1} << 40;  // of a rank, where their number is not known: sums fit
+
 // The number of inputs before `end` that such a world left.
 uint64_t left_before(const Counts& counts, uint64_t end) {
   const uint64_t world = counts.size();
@@ -51,7 +53,7 @@ AssignmentPlace restore_place(CursorReader& cursor) {
   for (uint64_t worlds = cursor.next(); worlds > 0 && cursor.good(); --worlds) {
     Counts counts;
     for (uint64_t ranks = cursor.next(); ranks > 0 && cursor.good(); --ranks) counts.push_back(cursor.next());
-    if (counts.empty()) cursor.refuse();
+    if (counts.empty()) cursor.refuse("shard", "worlds");
     place.deal.taken.push_back(std::move(counts));
   }
   for (uint64_t n = cursor.next(); n > 0 && cursor.good(); --n) {
@@ -93,14 +95,17 @@ class DealStream final : public Stream {
   void restore(CursorReader& cursor) override { place_ = restore_place(cursor); }
   void describe(StateForm& form) const override {
     form.stream("shard");
-    form.number("taken");
-    form.number("taken_before");
-    form.list("worlds", 0, true, [](StateForm& world) { world.numbers("taken"); });
-    form.list("partial", 0, true, [](StateForm& one) {
-      one.number("position");
+    const uint64_t most = std::min(level_->total, kMostInputs);
+    form.number("taken", most);
+    form.number("taken_before", most);
+    form.list("worlds", 0, true, [&](StateForm& world) { world.numbers("taken", most); });
+    uint64_t next = 0;
+    form.list("partial", 0, true, [&](StateForm& one) {
+      next = one.number("position", level_->total, next) + 1;
       one.number("outputs");
     });
   }
+  uint64_t most_elements() const override { return level_->total; }
   void stages(std::vector<Stage*>&) override {}
 
  private:
@@ -119,29 +124,43 @@ class DealStream final : public Stream {
   bool valid_ = true;
 };
 
-Result<Counts> numbers_of(const Value& value) {
-  Counts out;
-  if (!value.list())
-    return invalid("'dealt' must contain lists of numbers, got " + value.dump()).in_op("state");
-  for (const Value& v : *value.list()) {
-    if (!v.integer() || *v.integer() < 0)
-      return invalid("'dealt' must contain numbers of at least 0, got " + v.dump()).in_op("state");
-    out.push_back(static_cast<uint64_t>(*v.integer()));
+constexpr std::string_view kDealt = "dealt.";
+
+Status wrong(const std::string& member, std::string expected, const Value* got) {
+  return invalid({.expected = std::move(expected), .got = got ? got->dump() : "nothing: it is missing"})
+      .in_option(std::string(kDealt) + member)
+      .in_op("state");
+}
+
+// A whole number of at least 0; others are refused.
+Result<uint64_t> number_in(const Value& dealt, const std::string& member) {
+  const Value* value = dealt.find(member);
+  if (!value || !value->integer() || *value->integer() < 0)
+    return wrong(member, "a whole number of at least 0", value);
+  return static_cast<uint64_t>(*value->integer());
+}
+
+Result<std::vector<Counts>> lists_in(const Value& dealt, const std::string& member, std::string_view each) {
+  std::vector<Counts> out;
+  const Value* value = dealt.find(member);
+  if (!value) return out;
+  const auto refused = [&] { return wrong(member, "a list, each " + std::string(each), value); };
+  if (!value->list()) return refused();
+  for (const Value& list : *value->list()) {
+    if (!list.list() || list.list()->empty()) return refused();
+    Counts& counts = out.emplace_back();
+    for (const Value& number : *list.list()) {
+      if (!number.integer() || *number.integer() < 0) return refused();
+      counts.push_back(static_cast<uint64_t>(*number.integer()));
+    }
   }
   return out;
 }
 
-Result<std::vector<Counts>> lists_of(const Value& state, std::string_view key) {
-  std::vector<Counts> out;
-  const Value* value = state.find(key);
-  if (!value) return out;
-  if (!value->list())
-    return invalid("'" + std::string(key) + "' must be a list, got " + value->dump()).in_op("state");
-  for (const Value& v : *value->list()) {
-    HEADRACE_ASSIGN(Counts counts, numbers_of(v));
-    out.push_back(std::move(counts));
-  }
-  return out;
+// How many of `inputs` inputs a rank of such a world takes.
+uint64_t share(uint64_t inputs, uint64_t rank, uint64_t world) {
+  if (inputs == kInfinite) return kMostInputs;
+  return inputs > rank ? (inputs - rank - 1) / world + 1 : 0;
 }
 
 }  // namespace
@@ -205,28 +224,62 @@ Value assignment_to_value(const AssignmentPlace& place) {
 }
 
 Result<AssignmentPlace> assignment_from_value(const Value& value) {
+  if (!value.object())
+    return invalid({.expected = "an object with 'taken'", .got = value.dump()})
+        .in_option("dealt")
+        .in_op("state");
+  const bool again = value.find("round");
+  constexpr std::string_view kMembers[] = {"before", "partial", "taken", "round", "again", "outputs"};
+  for (const auto& [name, member] : *value.object())
+    if (std::ranges::find(kMembers, name) == std::end(kMembers) || (name == "again" && !again))
+      return wrong(name, "no such member", &member);
   AssignmentPlace out;
-  HEADRACE_ASSIGN(out.deal.taken, lists_of(value, "before"));
-  for (const Counts& counts : out.deal.taken)
-    if (counts.empty()) return invalid("'before' must have the counts of at least one rank").in_op("state");
-  HEADRACE_ASSIGN(const std::vector<Counts> pairs, lists_of(value, "partial"));
+  HEADRACE_ASSIGN(out.deal.taken, lists_in(value, "before", "the numbers of at least one rank"));
+  HEADRACE_ASSIGN(const std::vector<Counts> pairs, lists_in(value, "partial", "[position, outputs]"));
   for (const Counts& pair : pairs) {
-    if (pair.size() != 2) return invalid("'partial' must contain pairs").in_op("state");
+    const bool ascends =
+        pair.size() == 2 && (out.deal.partial.empty() || out.deal.partial.back().first < pair[0]);
+    if (!ascends)
+      return wrong("partial", "a list, each [position, outputs], of ascending positions",
+                   value.find("partial"));
     out.deal.partial.emplace_back(pair[0], pair[1]);
   }
-  std::sort(out.deal.partial.begin(), out.deal.partial.end());
-  const auto read = [&](const char* key, uint64_t& member) -> Status {
-    if (!value.find(key)) return {};
-    HEADRACE_ASSIGN(const int64_t number, value.get_integer(key));
-    if (number < 0) return invalid("'" + std::string(key) + "' must be at least 0").in_op("state");
-    member = static_cast<uint64_t>(number);
-    return {};
-  };
-  HEADRACE_TRY(read("round", out.round.number));
-  HEADRACE_TRY(read("taken", out.round.number > 0 ? out.taken : out.round.taken));
-  HEADRACE_TRY(read("again", out.round.taken));
-  HEADRACE_TRY(read("outputs", out.round.outputs));
+  HEADRACE_ASSIGN(const uint64_t taken, number_in(value, "taken"));
+  (again ? out.taken : out.round.taken) = taken;
+  if (again) {
+    HEADRACE_ASSIGN(out.round.number, number_in(value, "round"));
+    HEADRACE_ASSIGN(out.round.taken, number_in(value, "again"));
+    if (out.round.number == 0) return wrong("round", "a whole number of at least 1", value.find("round"));
+  }
+  if (value.find("outputs")) {
+    HEADRACE_ASSIGN(out.round.outputs, number_in(value, "outputs"));
+  }
   return out;
+}
+
+Status check_assignment(const AssignmentPlace& place, uint64_t inputs, const Shard& shard) {
+  const auto beyond = [](const std::string& member, uint64_t most, uint64_t got) {
+    const Value number(got);
+    return wrong(member, "at most " + std::to_string(most) + ", the inputs of that rank", &number);
+  };
+  uint64_t left = inputs;  // by the worlds so far
+  for (const Counts& counts : place.deal.taken) {
+    uint64_t taken = 0;
+    for (uint64_t rank = 0; rank < counts.size(); ++rank) {
+      const uint64_t most = share(left, rank, counts.size());
+      if (counts[rank] > most) return beyond("before", most, counts[rank]);
+      taken += counts[rank];
+    }
+    if (left != kInfinite) left -= taken;
+  }
+  for (const auto& [position, outputs] : place.deal.partial)
+    if (position >= inputs) return beyond("partial", inputs, position);
+  const uint64_t most = share(left, shard.rank, shard.world), whole = share(inputs, shard.rank, shard.world);
+  const bool again = place.round.number > 0;
+  const uint64_t first = again ? place.taken : place.round.taken;
+  if (first > most) return beyond("taken", most, first);
+  if (again && place.round.taken > whole) return beyond("again", whole, place.round.taken);
+  return {};
 }
 
 ShardAssignment merge_assignments(std::span<const AssignmentPlace> ranks) {

@@ -1,6 +1,7 @@
 #include "headrace/run/streams/state_form.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "headrace/core/text/hex.h"
 #include "headrace/core/text/text.h"
@@ -8,11 +9,27 @@
 #include "headrace/run/streams/cursor_bytes.h"
 
 namespace headrace {
+namespace {
+
+std::string range_text(uint64_t most, uint64_t least) {
+  const std::string from = std::to_string(least);
+  if (most == kInfinite) return "a whole number of at least " + from;
+  return "a whole number from " + from + " to " + std::to_string(most);
+}
+
+}  // namespace
+
 void StateForm::fail(std::string_view name, std::string_view expected, const Value* got) {
+  const std::string path = path_ + std::string(name);
   if (status_.ok())
-    status_ = invalid(path_ + std::string(name) + " must be " + std::string(expected) + ", got " +
-                      (got ? got->dump() : "nothing"))
-                  .in_op("state");
+    status_ =
+        invalid({.expected = std::string(expected), .got = got ? got->dump() : "nothing: it is missing"})
+            .in_option(path)
+            .in_op("state");
+}
+
+void StateForm::refuse(std::string_view name, std::string_view expected) {
+  if (!names() && status_.ok()) fail(name, expected, read_->find(name));
 }
 
 const Value* StateForm::member(std::string_view name, std::string_view expected) {
@@ -55,17 +72,29 @@ void StateForm::nothing() {
     to_->push_back(0);
 }
 
-uint64_t StateForm::number(std::string_view name) {
+uint64_t StateForm::number_of(std::string_view name, std::string_view expected, uint64_t most,
+                              int64_t least) {
   if (names()) {
     const uint64_t value = from_->next();
     named_.set(name, value);
     return value;
   }
-  const Value* value = member(name, "a whole number");
-  if (value && !value->integer()) fail(name, "a whole number", value);
-  const uint64_t out = status_.ok() ? static_cast<uint64_t>(*value->integer()) : 0;
+  const Value* value = member(name, expected);
+  const int64_t* number = value ? value->integer() : nullptr;
+  const bool fits = number && *number >= least && (*number < 0 || static_cast<uint64_t>(*number) <= most);
+  if (value && !fits) fail(name, expected, value);
+  const uint64_t out = status_.ok() ? static_cast<uint64_t>(*number) : 0;
   to_->push_back(out);
   return out;
+}
+
+uint64_t StateForm::number(std::string_view name, uint64_t most, uint64_t least) {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  return number_of(name, range_text(most, least), most, static_cast<int64_t>(std::min(least, kMost)));
+}
+
+uint64_t StateForm::any_number(std::string_view name) {
+  return number_of(name, "a whole number", kInfinite, std::numeric_limits<int64_t>::min());
 }
 
 bool StateForm::flag(std::string_view name) {
@@ -126,8 +155,7 @@ void StateForm::check_length(std::string_view name, size_t count) {
 void StateForm::finish() {
   if (names() || !status_.ok() || !read_->object()) return;
   for (const auto& [name, value] : *read_->object())
-    if (std::ranges::find(known_, name) == known_.end())
-      status_ = invalid(path_ + name + " is no member of this state").in_op("state");
+    if (std::ranges::find(known_, name) == known_.end()) return fail(name, "no such member", &value);
 }
 
 StateForm StateForm::enter(std::string_view name, size_t item) const {
@@ -140,19 +168,21 @@ StateForm StateForm::enter(std::string_view name, size_t item) const {
   return out;
 }
 
-void StateForm::numbers(std::string_view name) {
+void StateForm::numbers(std::string_view name, uint64_t most) {
   if (names()) {
     Value::List made;
     for (uint64_t left = from_->next(); left > 0 && from_->good(); --left) made.emplace_back(from_->next());
     named_.set(name, std::move(made));
     return;
   }
-  const Value* value = member(name, "a list of whole numbers");
+  const std::string expected = "a list, each " + range_text(most, 0);
+  const Value* value = member(name, expected);
   if (!value) return;
-  if (!value->list()) return fail(name, "a list of whole numbers", value);
+  if (!value->list()) return fail(name, expected, value);
   to_->push_back(value->list()->size());
   for (const Value& item : *value->list()) {
-    if (!item.integer()) return fail(name, "a list of whole numbers", value);
+    if (!item.integer() || *item.integer() < 0 || static_cast<uint64_t>(*item.integer()) > most)
+      return fail(name, expected, value);
     to_->push_back(static_cast<uint64_t>(*item.integer()));
   }
 }

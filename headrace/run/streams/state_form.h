@@ -24,7 +24,11 @@ class StateForm {
   bool is(std::string_view verb, bool is_there) const;
 
   void nothing();  // a 0 that the value does not have: a list without items
-  uint64_t number(std::string_view name);
+  // A number from `least` to `most`; others are errors where a value is read.
+  uint64_t number(std::string_view name, uint64_t most = kInfinite, uint64_t least = 0);
+  uint64_t any_number(std::string_view name);  // a negative one, too
+  // An error where a value is read: the member is there, but is not `expected`.
+  void refuse(std::string_view name, std::string_view expected);
   bool flag(std::string_view name);
   void bytes(std::string_view name);   // as put_bytes() has them
   void tensor(std::string_view name);  // as put_tensor() has them
@@ -46,7 +50,8 @@ class StateForm {
     }
     if (names()) named_.set(name, std::move(made));
   }
-  void numbers(std::string_view name);  // a list of numbers, with their number before them
+  // A list of numbers up to `most`, with their number before them.
+  void numbers(std::string_view name, uint64_t most = kInfinite);
   void child(std::string_view name, const Stream& stream);
   void finish();  // an error where the value has members that were not read
   void children(std::string_view name, const std::vector<StreamPtr>& streams);
@@ -63,6 +68,7 @@ class StateForm {
   void check_length(std::string_view name, size_t count);
   StateForm enter(std::string_view name, size_t item) const;
   const Value* member(std::string_view name, std::string_view expected);
+  uint64_t number_of(std::string_view name, std::string_view expected, uint64_t most, int64_t least);
   void fail(std::string_view name, std::string_view expected, const Value* got);
 
   CursorReader* from_ = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "headrace/core/saturate.h"
 #include "headrace/run/streams/one_child.h"
 #include "headrace/run/streams/state_form.h"
 
@@ -30,12 +31,13 @@ class PositionStream final : public Stream {
   void save(Cursor& cursor) const override { cursor.push_back(next_); }
   void restore(CursorReader& cursor) override {
     next_ = cursor.next();
-    if (next_ > level_->size(epoch_, *start_)) cursor.refuse();
+    if (next_ > level_->size(epoch_, *start_)) cursor.refuse("position", "position");
   }  // gaps are kept: a ticket was given back
   void describe(StateForm& form) const override {
     form.stream("position");
-    form.number("position");
+    form.number("position", most_elements());
   }
+  uint64_t most_elements() const override { return level_->size(0, kWholeEpochs); }
   bool leave_out(std::span<const Gap> outputs) override {
     for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
     pass_gap();
@@ -75,14 +77,15 @@ class TakeStream final : public OneChild {
   void save(Cursor& cursor) const override { cursor.push_back(taken_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {
     taken_ = cursor.next();
-    if (taken_ > count_) cursor.refuse();
+    if (taken_ > count_) cursor.refuse("take", "taken");
     child_->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("take");
-    form.number("taken");
+    form.number("taken", most_elements());
     form.child("input", *child_);
   }
+  uint64_t most_elements() const override { return std::min(count_, child_->most_elements()); }
 
   Stage* outermost() override { return child_->outermost(); }
 
@@ -108,12 +111,12 @@ class SkipStream final : public OneChild {
   void save(Cursor& cursor) const override { cursor.push_back(skipped_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {
     skipped_ = cursor.next();
-    if (skipped_ > count_) cursor.refuse();
+    if (skipped_ > count_) cursor.refuse("skip", "skipped");
     child_->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("skip");
-    form.number("skipped");
+    form.number("skipped", std::min(count_, child_->most_elements()));
     form.child("input", *child_);
   }
 
@@ -144,16 +147,19 @@ class RepeatStream final : public OneChild {
   }
   void restore(CursorReader& cursor) override {
     const uint64_t pass = cursor.next();
-    if (times_ != 0 && pass >= times_) cursor.refuse();
+    if (times_ != 0 && pass >= times_) cursor.refuse("repeat", "pass");
     begin(pass);
     empty_ = cursor.next() != 0;
     child_->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("repeat");
-    form.number("pass");
+    form.number("pass", times_ == 0 ? kInfinite : times_ - 1);
     form.flag("is_empty");
     form.child("input", *child_);
+  }
+  uint64_t most_elements() const override {
+    return times_ == 0 ? kInfinite : saturating_mul(times_, child_->most_elements());
   }
 
   Stage* outermost() override { return child_->outermost(); }
@@ -188,14 +194,15 @@ class ConcatenateStream final : public Stream {
   }
   void restore(CursorReader& cursor) override {
     current_ = cursor.next();
-    if (current_ > children_.size()) cursor.refuse();
+    if (current_ > children_.size()) cursor.refuse("concatenate", "current");
     for (auto& child : children_) child->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("concatenate");
-    form.number("current");
+    form.number("current", children_.size());
     form.children("inputs", children_);
   }
+  uint64_t most_elements() const override { return sum_of_elements(children_); }
   void stages(std::vector<Stage*>& out) override {
     for (auto child = children_.rbegin(); child != children_.rend(); ++child) (*child)->stages(out);
   }
@@ -253,7 +260,7 @@ class RoundStream final : public OneChild {
   }
   void describe(StateForm& form) const override {
     form.stream("shard");
-    form.number("seen");
+    form.number("seen", child_->most_elements());
     form.child("input", *child_);
   }
 
@@ -335,17 +342,18 @@ class StepsStream final : public OneChild {
   }
   void restore(CursorReader& cursor) override {
     const uint64_t given = cursor.next(), round = cursor.next();
-    if (given > steps_ || round > given) cursor.refuse();
+    if (given > steps_) cursor.refuse("steps", "given");
+    if (round > given) cursor.refuse("steps", "round");
     given_ = given, any_ = true;
     begin_round(static_cast<uint32_t>(round));
     child_->restore(cursor);
   }
   void describe(StateForm& form) const override {
     form.stream("steps");
-    form.number("given");
-    form.number("round");
+    form.number("round", form.number("given", steps_));
     form.child("input", *child_);
   }
+  uint64_t most_elements() const override { return steps_; }
 
   Stage* outermost() override { return child_->outermost(); }
 
@@ -407,6 +415,24 @@ class GroupStream final : public OneChild {
 };
 
 }  // namespace
+
+Status CursorReader::status() const {
+  if (good_ && left() == 0) return {};
+  if (is_stopped()) return stopped();
+  const std::string got = good_             ? std::to_string(left()) + " more"
+                          : member_.empty() ? "fewer"
+                                            : std::string(member_) + " that does not fit";
+  return invalid({.expected = "the numbers of this plan's verbs", .got = got})
+      .with({.option = std::string(member_)})
+      .before(verb_.empty() ? "" : std::string(verb_) + ": ")
+      .in_op("state");
+}
+
+uint64_t sum_of_elements(const std::vector<StreamPtr>& streams) {
+  uint64_t out = 0;
+  for (const StreamPtr& stream : streams) out = saturating_add(out, stream->most_elements());
+  return out;
+}
 
 StreamPtr position_stream(std::shared_ptr<const Level> level, const uint64_t* block,
                           const Level::Start* start) {

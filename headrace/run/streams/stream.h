@@ -6,8 +6,10 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "headrace/core/stop_flag.h"
 #include "headrace/run/work/ticket.h"
 
 namespace headrace {
@@ -19,17 +21,30 @@ enum class Pull : uint8_t { item, wait, end, error };
 
 class CursorReader {
  public:
-  explicit CursorReader(const Cursor& cursor) : cursor_(cursor) {}
-  uint64_t next() { return at_ < cursor_.size() ? cursor_[at_++] : (short_ = true, 0); }
-  void refuse() { short_ = true; }       // invalid numbers: ok() is false from now on
-  bool good() const { return !short_; }  // so far
+  // `stop`: ends long work within restore(); null: it cannot be ended.
+  explicit CursorReader(const Cursor& cursor, const StopFlag* stop = nullptr)
+      : cursor_(cursor), stop_(stop) {}
+  uint64_t next() {
+    if (at_ < cursor_.size()) return cursor_[at_++];
+    return good_ = false, 0;
+  }
+  // An invalid number: status() is an error from now on, of the first one. Both names outlive the reader.
+  void refuse(std::string_view verb, std::string_view member) {
+    if (good_) verb_ = verb, member_ = member;
+    good_ = false;
+  }
+  bool good() const { return good_; }  // so far
   uint64_t peek() const { return at_ < cursor_.size() ? cursor_[at_] : 0; }
-  bool ok() const { return !short_ && at_ == cursor_.size(); }
+  size_t left() const { return cursor_.size() - at_; }
+  bool is_stopped() const { return stop_ && stop_->raised(); }
+  Status status() const;  // of a cursor that was read to its end
 
  private:
   const Cursor& cursor_;
+  const StopFlag* stop_;
   size_t at_ = 0;
-  bool short_ = false;
+  bool good_ = true;
+  std::string_view verb_, member_;
 };
 
 // Outputs that a stream skips, counted from its position.
@@ -64,6 +79,9 @@ class Stream {
     (void)outputs;
     return false;
   }
+  // The most elements of an epoch, as far as that is known before it; else kInfinite. Numbers of a state
+  // beyond it are refused.
+  virtual uint64_t most_elements() const { return kInfinite; }
   // All stages below, those needed first at the end: upstream first, and the last of several children first.
   virtual void stages(std::vector<Stage*>& out) = 0;
   // Those of them that may admit work now.
@@ -74,6 +92,8 @@ class Stream {
   virtual bool has_taken_all() const { return false; }  // nothing is left to admit
 };
 using StreamPtr = std::unique_ptr<Stream>;
+
+uint64_t sum_of_elements(const std::vector<StreamPtr>& streams);  // most_elements() of all; or kInfinite
 
 // Positions of a level, `*block` at a time.
 StreamPtr position_stream(std::shared_ptr<const Level> level, const uint64_t* block,

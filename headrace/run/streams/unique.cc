@@ -115,7 +115,7 @@ class UniqueStream final : public OneChild {
   void restore(CursorReader& cursor) override { pulled_ = replay_ = cursor.next(); }
   void describe(StateForm& form) const override {
     form.stream("unique");
-    form.number("pulled");
+    form.number("pulled", child_->most_elements());
   }
 
  private:

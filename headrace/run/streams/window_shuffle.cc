@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "headrace/core/random/key.h"
+#include "headrace/core/saturate.h"
 #include "headrace/run/streams/one_child.h"
 #include "headrace/run/streams/state_form.h"
 
@@ -10,6 +11,9 @@ namespace {
 
 constexpr uint64_t kNone = ~uint64_t{0};
 constexpr uint64_t kAtOnce = 256;
+constexpr uint64_t kMostDraws = uint64_t{1} << 40;  // more would take hours to replay
+constexpr uint64_t kDrawsBetweenLooks = uint64_t{1} << 16;
+constexpr std::string_view kVerb = "shuffle";
 
 // A reservoir of `window` elements: hand out a random one, put the next in its place; when there is no next,
 // move the last element there. Which input is in which slot depends only on the draws, so the state is counts
@@ -60,23 +64,30 @@ class WindowShuffleStream final : public OneChild {
     replay_next_ = cursor.next();
     child_->restore(cursor);
     pending_.reset(), left_ = 0;
-    if (replay_next_ > pulled_ || emitted_ > pulled_ || pulled_ - emitted_ > window_ ||
-        emitted_ > (uint64_t{1} << 40)) {
-      cursor.refuse();
+    const uint64_t most = child_->most_elements();
+    std::string_view wrong;
+    if (emitted_ > pulled_ || emitted_ > kMostDraws) wrong = "emitted";
+    if (pulled_ - emitted_ > window_ || pulled_ > most) wrong = "pulled";
+    if (replay_next_ > pulled_) wrong = "read_from";
+    if (!wrong.empty()) {
+      cursor.refuse(kVerb, wrong);
       emitted_ = pulled_ = replay_next_ = 0;
       return;
     }
     restored_ = {emitted_, pulled_, ended_, replay_next_};
     child_->save(restored_);
-    draw_again();
-    if (!read_only_what_is_held()) cursor.refuse();
+    if (!draw_again(cursor))
+      cursor.refuse(kVerb, "emitted");
+    else if (!read_only_what_is_held())
+      cursor.refuse(kVerb, "read_from");
   }
   void describe(StateForm& form) const override {
-    form.stream("shuffle");
-    form.number("emitted");
-    form.number("pulled");
+    form.stream(kVerb);
+    const uint64_t most = child_->most_elements();
+    const uint64_t emitted = form.number("emitted", std::min(most, kMostDraws));
+    const uint64_t pulled = form.number("pulled", std::min(most, saturating_add(emitted, window_)), emitted);
     form.flag("has_ended");
-    form.number("read_from");
+    form.number("read_from", pulled);
     form.child("input", *child_);
   }
 
@@ -98,12 +109,13 @@ class WindowShuffleStream final : public OneChild {
     return static_cast<uint64_t>(Key(k1_, emitted, 0, 0).below(0, static_cast<int64_t>(n)));
   }
 
-  // Replays the draws so far, over ordinals only.
-  void draw_again() {
+  // Replays the draws so far, over ordinals only. False if it was stopped.
+  bool draw_again(const CursorReader& cursor) {
     uint64_t next = 0;
     hole_ = oldest_ = kNone;
     slots_.clear();
     for (uint64_t e = 0; e <= emitted_; ++e) {
+      if (e % kDrawsBetweenLooks == 0 && cursor.is_stopped()) return false;
       for (; slots_.size() < window_ && hole_ == kNone && next < pulled_; ++next)
         slots_.push_back({nullptr, next});
       if (hole_ != kNone && next < pulled_)
@@ -112,6 +124,7 @@ class WindowShuffleStream final : public OneChild {
         close_ranks();
       if (e < emitted_ && !slots_.empty()) hole_ = draw(e, slots_.size());
     }
+    return true;
   }
 
   // Elements handed out since the oldest held one came in are not made again, if the child supports that.

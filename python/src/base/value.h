@@ -13,6 +13,8 @@ namespace nb = nanobind;
 Value to_value(nb::handle object);
 // The same, but an int from 2^63 on becomes {"u64": "9223372036854775808"} instead of a negative number.
 Value to_exact_value(nb::handle object);
+// A state, whose errors are those of a state that was changed by hand: ValueError.
+Value state_value(nb::handle state);
 nb::object to_python(const Value& value);
 
 }  // namespace headrace::python
