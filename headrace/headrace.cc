@@ -243,14 +243,18 @@ Dataset Dataset::shard(ShardOptions o, Line at) const {
         invalid({.expected = "both rank and world or neither",
                  .got = o.rank ? "rank " + std::to_string(*o.rank) : "world " + std::to_string(*o.world)})
             .in_op("shard"));
+  Shard made{.even = o.even, .steps = o.steps, .fixed = o.fixed, .contiguous = o.contiguous};
   if (!o.rank) {
-    const Dataset asking = then(Shard{0, 1, o.even, o.steps, RanksOf::environment, o.replicate}, at);
+    made.ranks = RanksOf::environment, made.replicate = o.replicate;
+    const Dataset asking = then(made, at);
     return asking.node().ok() ? Dataset(with_ranks_of_process(*asking.node(), {})) : asking;
   }
-  if (o.replicate == 1) return then(Shard{*o.rank, *o.world, o.even, o.steps}, at);
+  made.rank = *o.rank, made.world = *o.world;
+  if (o.replicate == 1) return then(made, at);
   const Result<Ranks> shared = with_replicas({.rank = *o.rank, .world = *o.world}, o.replicate);
   if (!shared.ok()) return Dataset(shared.status());
-  return then(Shard{shared->rank, shared->world, o.even, o.steps}, at);
+  made.rank = shared->rank, made.world = shared->world;
+  return then(made, at);
 }
 
 Dataset Dataset::repeat(uint64_t times, Line at) const { return then(Repeat{times}, at); }

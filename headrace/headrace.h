@@ -91,6 +91,9 @@ struct ShardOptions {
   Even even = Even::wrap;
   std::optional<uint64_t> steps = std::nullopt;
   uint32_t replicate = 1;  // consecutive ranks that get the same elements
+  // The same elements in every epoch: every world-th, or one run of them. The order before it must not
+  // change.
+  bool fixed = false, contiguous = false;
 };
 struct BatchOptions {
   bool drop_last = false, ragged = false;

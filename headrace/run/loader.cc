@@ -328,6 +328,7 @@ IterationState LoaderImpl::here(bool without_last) const {
   if (is_elastic(pipeline_)) {
     out.consumed = consumed_after(pipeline_.elastic, began_.consumed, delivered);
     out.finished = finished || is_finished(pipeline_.elastic, out.consumed);
+    put_rank(pipeline_, out);
     return out;
   }
   out.delivered = began_.delivered + delivered;

@@ -393,8 +393,13 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         replicate: int = 1,
         mesh: DeviceMesh | None = None,
         dims: str | Iterable[str] | None = None,
+        fixed: bool = False,
+        contiguous: bool = False,
     ) -> Dataset:
         """Divide the elements among `world` processes: this one gets rank, rank + world, ….
+
+        It divides the order of each epoch, shuffled or not, wherever it stands. With `fixed` it divides the order before it, once: a
+        rank has the same elements in every epoch, and verbs after it see nothing else.
 
         Args:
             rank: This process, from 0. If rank and world are not given, both are those of `headrace.ranks()`: of torch.distributed if it
@@ -411,9 +416,13 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
                 and the same ones along the others.
             dims: The names of the data-parallel dimensions; those named "dp", "dp_replicate", "dp_shard", "data", "fsdp", "replicate"
                 or "shard" when not given.
+            fixed: Give this rank the same elements in every epoch, so that a `cache` after it keeps them and no others. A `shuffle`
+                after it permutes them, on each rank in another order; a state fits only this rank of this world.
+            contiguous: With `fixed`, one run of elements, as they are stored, instead of rank, rank + world, ….
 
         Raises:
-            ValueError: only one of rank and world is given, rank is not below world, replicate does not divide world, launchers
+            ValueError: with `fixed`, there is a shuffle or sample that changes every epoch before it, or no random access; or contiguous
+                is given without `fixed`; or only one of rank and world is given, rank is not below world, replicate does not divide world, launchers
                 disagree, RANK is set without WORLD_SIZE, or no dimension of the mesh has such a name.
 
         Warns:
@@ -421,6 +430,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
 
         Example:
             ds.shuffle(seed=17).shard(rank, world).batch(256)
+            ds.shard(fixed=True).map(decode).cache().shuffle(seed=17).batch(256)  # decodes each sample once
         """
         if (rank is None) != (world is None):
             raise mismatch(
@@ -440,18 +450,22 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         shared = whole_number("shard", "replicate", replicate, 1, 2**32)
         steps = None if steps is None else whole_number("shard", "steps", steps)
         how = text("shard", "even", even)
+        part = {
+            "fixed": flag("shard", "fixed", fixed),
+            "contiguous": flag("shard", "contiguous", contiguous),
+        }
         if rank is None or world is None:
             found, warning = asked()
             warn_of([warning] if warning else [])
             if found.world > 1:  # else it shares with nobody
                 _core.with_replicas(found.rank, found.world, shared)
             of = {"ranks": "environment", "replicate": shared}
-            return self._with_verb("shard", **of, even=how, steps=steps)
+            return self._with_verb("shard", **of, even=how, steps=steps, **part)
         rank = whole_number("shard", "rank", rank, 0, 2**32)
         world = whole_number("shard", "world", world, 0, 2**32)
         if shared != 1:
             rank, world = _core.with_replicas(rank, world, shared)
-        return self._with_verb("shard", rank=rank, world=world, even=how, steps=steps)
+        return self._with_verb("shard", rank=rank, world=world, even=how, steps=steps, **part)
 
     @names_checked
     def repeat(self, times: int | None = None) -> Dataset:

@@ -19,6 +19,7 @@ from .nodes import (
     Node,
     OnError,
     Pack,
+    Part,
     Read,
     Repeat,
     Sample,
@@ -114,6 +115,8 @@ def build(hr, node: Node, read=None, marks: bool = False):
         case Shard():
             steps = {} if node.steps is None else {"steps": node.steps}
             return below.shard(node.rank, node.world, even=node.even, **steps)
+        case Part():
+            return below.shard(node.rank, node.world, even=node.even, fixed=True, contiguous=node.contiguous)
         case Repeat():
             return below.repeat(node.times) if node.times else below.repeat()
         case Take():

@@ -24,6 +24,7 @@ from .nodes import (
     dealt,
     find_shard,
     length,
+    seed_of,
     spine,
 )
 from .order import permutation
@@ -108,7 +109,7 @@ def element(node: Node, position: int, epoch: int, start: int = 0):
         case Shuffle():
             return element(
                 node.input,
-                permutation(node.seed, epoch if node.again else 0, count(node.input))(position),
+                permutation(seed_of(node), epoch if node.again else 0, count(node.input))(position),
                 epoch,
             )
         case Window():
@@ -118,9 +119,9 @@ def element(node: Node, position: int, epoch: int, start: int = 0):
         case Select():
             return element(node.input, node.indices[position], epoch)
         case Sample(replacement=True):
-            return element(node.input, draw(node.weights, node.seed, epoch, position), epoch)
+            return element(node.input, draw(node.weights, seed_of(node), epoch, position), epoch)
         case Sample():
-            return element(node.input, weighted_order(node.weights, node.seed, epoch)[position], epoch)
+            return element(node.input, weighted_order(node.weights, seed_of(node), epoch)[position], epoch)
         case SortBy():
             return element(node.input, sorted_order(node)[position], epoch)
     raise TypeError(node)

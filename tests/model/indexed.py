@@ -14,6 +14,7 @@ from .nodes import (
     ModelError,
     Node,
     OnError,
+    Part,
     Read,
     Repeat,
     Sample,
@@ -28,6 +29,7 @@ from .nodes import (
     inputs,
     length,
     lots,
+    seed_of,
 )
 from .order import permutation, shuffled_blocks
 from .random import MASK32, MASK64, Key, SampleId
@@ -62,14 +64,14 @@ def apply_map(node: Map, element: Element) -> Element:
 def shuffled(node: Shuffle, epoch: int, position: int) -> int:
     if node.blocks:
         return blocks_of_epoch(node, epoch if node.again else 0)[position]
-    return permutation(node.seed, epoch if node.again else 0, length(node.input))(position)
+    return permutation(seed_of(node), epoch if node.again else 0, length(node.input))(position)
 
 
 @lru_cache(maxsize=1024)
 def blocks_of_epoch(node: Shuffle, epoch: int) -> list[int]:
     sizes = lots(node.input)
     assert sizes is not None
-    return shuffled_blocks(node.seed, epoch, sizes, node.blocks)
+    return shuffled_blocks(seed_of(node), epoch, sizes, node.blocks)
 
 
 def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId | None = None):
@@ -96,6 +98,8 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
             return at(node.input, position, epoch, occurrence, key)
         case Skip():
             return at(node.input, position + node.count, epoch, occurrence, key)
+        case Part():
+            return part_at(node, position, lambda p, more: at(node.input, p, epoch, occurrence + more, key))
         case Concatenate():
             first = length(node.input)
             if position < first:
@@ -123,9 +127,9 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
             return tuple(at(node.input, row, epoch, occurrence) for row in rows)
         case Sample():
             if not node.replacement:
-                index = weighted_order(node.weights, node.seed, epoch)[position]
+                index = weighted_order(node.weights, seed_of(node), epoch)[position]
                 return at(node.input, index, epoch, occurrence, key)
-            index = draw(node.weights, node.seed, epoch, position)
+            index = draw(node.weights, seed_of(node), epoch, position)
             return at(node.input, index, epoch, occurrence + position & MASK32, key)
         case SortBy():
             return at(node.input, sorted_order(node)[position], epoch, occurrence, key)
@@ -206,3 +210,16 @@ def wrapped_at(shard, position: int, epoch: int, fetch):
         return fetch(position, 0)
     element = fetch((position - total) % total, 1)
     return invalid(element) if shard.even == "pad" else element
+
+
+def part_at(node: Part, position: int, fetch):
+    """The element of a fixed part. Each rank has `total // world`; the first ranks have one of the rest, too."""
+    total = length(node.input)
+    each, rest = divmod(total, node.world)
+    own = each + (node.rank < rest and node.even != "drop")
+    if position >= own:
+        element = fetch((node.rank - rest) % total, 1)
+        return invalid(element) if node.even == "pad" else element
+    if not node.contiguous:
+        return fetch(position * node.world + node.rank, 0)
+    return fetch(each * node.rank + (min(node.rank, rest) if node.even != "drop" else 0) + position, 0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 
 from .mixture import Mixture, Turns
+from .random import word_of
 
 ENDLESS = math.inf  # a length; an unknown one is None
 
@@ -96,6 +97,17 @@ class Shard:
     world: int = 1
     even: str = "wrap"  # or "drop", "pad"
     steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """shard(fixed=True): the same positions of what is before it in every epoch."""
+
+    input: "Node"
+    rank: int = 0
+    world: int = 1
+    even: str = "wrap"
+    contiguous: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,7 +241,7 @@ class OnError:
 
 
 Node = (
-    Read | Generate | Map | Filter | TakeWhile | Unique | Scan | Unbatch | Shuffle | Shard | Repeat | Take | Skip
+    Read | Generate | Map | Filter | TakeWhile | Unique | Scan | Unbatch | Shuffle | Shard | Part | Repeat | Take | Skip
     | Concatenate | Interleave | Zip | Mix | Choose | Batch | Window | GroupBy | Pack | Sample | SortBy | Select
     | OnError
 )  # fmt: skip
@@ -289,12 +301,18 @@ def spine(root: Node) -> list[Node]:
     return path
 
 
-def dealt(shard: Shard, total, base: int = 0):
+def dealt(shard: Shard | Part, total, base: int = 0):
     """Remaining elements of this rank when `base` of `total` are consumed."""
     if total is None or total == ENDLESS:
         return total
     rest = total - min(total, base)
     return rest // shard.world if shard.even == "drop" else -(-rest // shard.world)
+
+
+def seed_of(node: Shuffle | Sample) -> int:
+    """The seed of an order: behind a Part each rank has its own; rank 0 has the verb's."""
+    rank = next((n.rank for n in spine(node) if isinstance(n, Part)), 0)
+    return word_of(node.seed, (rank, 0xFA27, 0, 0)) if rank else node.seed
 
 
 @lru_cache(maxsize=65536)
@@ -309,7 +327,7 @@ def length(node: Node):
             return None
         case OnError():
             return None if node.policy == "skip" else length(node.input)
-        case Shard():
+        case Shard() | Part():
             return dealt(node, length(node.input))
         case Concatenate():
             return None if None in (a := length(node.input), b := length(node.other)) else a + b
@@ -452,14 +470,19 @@ def check(node: Node) -> None:
         check(i)
     batched = [is_batched(i) for i in inputs(node)]
     joins = isinstance(node, UNIONS)
-    if joins and any(isinstance(n, Shard) for i in inputs(node) for n in spine(i)):
+    if joins and any(isinstance(n, (Shard, Part)) for i in inputs(node) for n in spine(i)):
         raise ModelError("shard stands in one branch of a join; put it after")
     if joins and len(set(batched)) > 1:
         raise ModelError("one branch of a join has batches, another samples")
     if isinstance(node, Zip) and batched[0]:
         raise ModelError("the model has zip over samples only")
-    if isinstance(node, Shard) and any(isinstance(n, Shard) for n in spine(node.input)):
+    if isinstance(node, Shard) and any(isinstance(n, (Shard, Part)) for n in spine(node.input)):
         raise ModelError("shard: the dataset is sharded already")
+    if isinstance(node, Part):
+        if any(isinstance(n, (Shard, Part)) for n in spine(node.input)):
+            raise ModelError("shard: the dataset is sharded already")
+        if not is_indexed(node.input) or length(node.input) == ENDLESS or varies(node.input):
+            raise ModelError("shard(fixed=True): wants the same order in every epoch, and its length")
     permuted = isinstance(node, Shuffle) and not node.window
     if permuted and not (is_indexed(node.input) and length(node.input) != ENDLESS):
         raise ModelError("shuffle: wants random access and an exact length; use window=")
@@ -473,11 +496,12 @@ def plan(root: Node) -> Node:
     """The planned tree: numbered, checked, on_error over samples, and exactly one shard, where it acts.
 
     A shard moves up through everything except a batch, window or border: it is the last of the index verbs of its segment.
-    No shard is the same as rank 0 of 1 above the read, or above the topmost union.
+    No shard is the same as rank 0 of 1 above the read, or above the topmost union or part.
     """
     root = _sink_on_error(number(root))
     check(root)
     path = spine(root)
+    path = path[: next((i for i, n in enumerate(path) if isinstance(n, Part)), len(path) - 1) + 1]
     shard, node = Shard(path[-1]), path[-1]
     held = not any(isinstance(n, Shard) for n in path)
     for above in reversed(path[:-1]):

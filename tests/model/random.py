@@ -32,6 +32,12 @@ def philox(key: tuple[int, int], counter: tuple[int, int, int, int]) -> tuple[in
     return c0, c1, c2, c3
 
 
+def word_of(key: int, counter: tuple[int, int, int, int]) -> int:
+    """The first 64 bits of a block."""
+    low, high, *_ = philox(halves(key), counter)
+    return low | high << 32
+
+
 class Key:
     """The stream of 32-bit words of one draw site: (seed, ordinal of the operator, sample id)."""
 

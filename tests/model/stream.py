@@ -40,6 +40,7 @@ from .nodes import (
     is_border,
     is_indexed,
     length,
+    seed_of,
     spine,
     turns,
 )
@@ -261,7 +262,7 @@ class WindowStage(Stage):
 
     def draw(self, emitted: int, fill: int) -> int:
         epoch = self.epoch if self.node.again else 0
-        return Key(self.node.seed, 0, SampleId(index=emitted, epoch=epoch)).below(0, fill)
+        return Key(seed_of(self.node), 0, SampleId(index=emitted, epoch=epoch)).below(0, fill)
 
     def restore(self):
         ordinals, upcoming = [], deque(range(self.read))

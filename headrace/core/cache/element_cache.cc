@@ -258,8 +258,8 @@ class ElementTable {
 
 class MemoryCache final : public ElementCache {
  public:
-  MemoryCache(std::shared_ptr<CacheRoom> room, size_t most_bytes)
-      : room_(std::move(room)), most_(most_bytes) {}
+  MemoryCache(std::shared_ptr<CacheRoom> room, size_t most_bytes, std::string cause = "")
+      : room_(std::move(room)), most_(most_bytes), cause_(std::move(cause)) {}
 
   bool has(const CacheKey& key) override {
     std::shared_lock lock(mutex_);
@@ -335,12 +335,13 @@ class MemoryCache final : public ElementCache {
         "cache: " + std::to_string(elements_.size() + 1) + " elements need at least " +
             std::to_string(wanted) + " bytes" +
             (others > 0 ? ", including " + std::to_string(others) + " bytes that another run uses now" : "") +
-            ", but the limit is " + std::to_string(most_) +
+            ", but the limit is " + std::to_string(most_) + (cause_.empty() ? "" : "; " + cause_) +
             "; cache smaller elements, use cache(path) to cache in files, or set max_memory="};
   }
 
   const std::shared_ptr<CacheRoom> room_;
   const size_t most_;
+  const std::string cause_;
   std::shared_mutex mutex_;  // guards the next members; readers do not wait for each other
   size_t used_ = 0;
   bool has_given_up_ = false;
@@ -362,11 +363,12 @@ MemoryCaches::MemoryCaches(std::shared_ptr<ElementCache> given)
     : room_(std::make_shared<CacheRoom>()), given_(std::move(given)) {}
 MemoryCaches::~MemoryCaches() { room_->clear(); }  // the caches hold the room, and the room holds them
 
-std::shared_ptr<ElementCache> MemoryCaches::of(const std::string& key, size_t most_bytes) {
+std::shared_ptr<ElementCache> MemoryCaches::of(const std::string& key, size_t most_bytes,
+                                               const std::string& cause) {
   if (given_) return given_;
   std::lock_guard lock(room_->mutex());
   std::shared_ptr<ElementCache>& found = room_->of(key);
-  if (!found) found = std::make_shared<MemoryCache>(room_, most_bytes);
+  if (!found) found = std::make_shared<MemoryCache>(room_, most_bytes, cause);
   return found;
 }
 

@@ -85,7 +85,8 @@ class MemoryCaches {
   ~MemoryCaches();
   MemoryCaches(const MemoryCaches&) = delete;
   MemoryCaches& operator=(const MemoryCaches&) = delete;
-  std::shared_ptr<ElementCache> of(const std::string& key, size_t most_bytes);
+  // `cause`: why elements may be too many, for the error.
+  std::shared_ptr<ElementCache> of(const std::string& key, size_t most_bytes, const std::string& cause = "");
   const std::shared_ptr<ElementCache>& given() const { return given_; }  // or null
 
  private:

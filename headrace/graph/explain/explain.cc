@@ -85,6 +85,8 @@ Value identity(const Node& node) {
     out = Value(Value::Object());
     out.set("verb", "shard");
     out.set("even", static_cast<int64_t>(shard->even));
+    if (shard->fixed) out.set("fixed", true);
+    if (shard->contiguous) out.set("contiguous", true);
   }
   Value::List inputs;
   for (const NodePtr& in : node.inputs) inputs.push_back(identity(*in));

@@ -8,6 +8,7 @@
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/endings.h"
 #include "headrace/graph/meaning.h"
+#include "headrace/graph/moving_parts.h"
 #include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
@@ -232,6 +233,7 @@ bool is_batched(const Node& node) {
 std::vector<std::string> notes(const NodePtr& plan, const KeptBlocks& kept) {
   std::vector<std::string> out;
   collect(*plan, kept, out);
+  if (!caches_of_moving_parts(*plan, true).empty()) note(std::string(kPartsMove), out);
   return out;
 }
 

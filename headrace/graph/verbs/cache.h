@@ -17,6 +17,7 @@ struct Cache {
   std::string version;  // of the user's functions below, for files: a new version ignores the old elements
   std::shared_ptr<MemoryCaches> memory = nullptr;  // filled in by make_node
   std::string key = "";  // identifies what determines the elements; filled in by lowering
+  bool moving = false;   // a shard gives this rank other elements each epoch; filled in by lowering
   static constexpr std::tuple fields{
       Member{"path", &Cache::path, "A folder for the elements; without it they are kept in memory.",
              Presence::if_changed},

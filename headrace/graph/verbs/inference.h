@@ -44,6 +44,8 @@ Size rows_of_rank(const Node& node);
 
 // Checks of a verb whose last input holds numbers.
 Status check_numbers(const Node& node, size_t least);
+// Whether another element may be at a position in another epoch.
+bool order_varies(const Node& node);
 // The number of elements of data whose order does not change, for `what` belongs to elements by position.
 Result<uint64_t> fixed_total(const Node& data, const std::string& verb, const std::string& what);
 // For numbers of a verb, one per element of its first input.

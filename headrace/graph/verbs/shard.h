@@ -1,4 +1,5 @@
-// shard: the part of one rank.
+// shard: the part of one rank. It deals the order of its level, wherever it stands in it; a fixed one is
+// arithmetic on the positions before it, as take is, and its part is the same in every epoch.
 #pragma once
 #include <optional>
 
@@ -25,6 +26,7 @@ struct Shard {
   std::optional<uint64_t> steps;
   std::optional<RanksOf> ranks;
   uint32_t replicate = 1;
+  bool fixed = false, contiguous = false;
   static constexpr std::tuple fields{
       Member{"ranks", &Shard::ranks,
              "Rank and number of ranks are those of the process that loads or runs the plan.",
@@ -37,10 +39,16 @@ struct Shard {
              "How ranks get as many elements: by repeating some, leaving some out, or by padding that is "
              "marked."},
       Member{"steps", &Shard::steps, "Elements of an epoch where the length is not known.",
+             Presence::if_changed},
+      Member{"fixed", &Shard::fixed, "A rank has the same elements in every epoch.", Presence::if_changed},
+      Member{"contiguous", &Shard::contiguous,
+             "A fixed part is one run of elements, instead of every element at a distance of `world`.",
              Presence::if_changed}};
 
   Status infer(Node& node) const;
   std::string details() const;
+  // Whether it deals the order of its level: each epoch's anew.
+  bool deals() const { return !fixed; }
 };
 
 // Elements of one rank of a shard over `total` elements, of which the first `base` are consumed.

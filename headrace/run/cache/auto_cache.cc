@@ -260,7 +260,10 @@ class AutoCache::Placing {
     CacheUse out{elements.count, elements.count, 1};
     const Shard* shard = find_shard(data);
     if (!shard || shard->world < 2) return out;
-    if (elements.others_each_epoch)
+    if (shard->fixed) {
+      const auto is_part = [](const Node& node) { return node.as<Shard>() != nullptr; };
+      out.in_memory = std::min({elements.count, *data.total, *find_node(data, is_part)->total});
+    } else if (elements.others_each_epoch)
       out.found_in_memory = 1.0 / shard->world;  // a rank has different elements in each epoch
     else
       out.in_memory = (elements.count + shard->world - 1) / shard->world;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "headrace/graph/moving_parts.h"
 #include "headrace/run/element_cache/disk_cache.h"
 #include "headrace/run/element_cache/extra_cache.h"
 #include "headrace/run/measure/machine.h"
+#include "headrace/run/order/part_order.h"
 #include "headrace/run/read/fetch.h"
 
 namespace headrace {
@@ -75,7 +77,7 @@ class LevelLowering {
     const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
     std::shared_ptr<ElementCache> elements;
     if (cache.path.empty() || (cache.memory && cache.memory->given())) {
-      elements = cache.memory->of(cache.key, most);
+      elements = cache.memory->of(cache.key, most, cache.moving ? std::string(kPartsMove) : "");
     } else {
       std::string key = cache.key;
       for (size_t i = first; i < level_.leaves.size(); ++i) add_data_keys(level_.leaves[i], key);
@@ -87,8 +89,10 @@ class LevelLowering {
     }
     return order;
   }
-  Made lower(const Node& node, const Shuffle& shuffle) {
+  Made lower(const Node& node, const Shuffle& written) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    Shuffle shuffle = written;
+    shuffle.seed = seed_of_part(shuffle.seed, node);
     if (shuffle.blocks == 0) {
       keep_what_fits();
       return Order::shuffle(std::move(order), shuffle, *node.total);
@@ -107,8 +111,13 @@ class LevelLowering {
   }
   Made lower(const Node& node, const Take&) { return visit(*node.input()); }
   Made lower(const Node& node, const Shard& shard) {
-    level_.shard = shard;
-    return visit(*node.input());
+    if (shard.deals()) {
+      level_.shard = shard;
+      return visit(*node.input());
+    }
+    level_.marks = shard.even == Even::pad;
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    return part_order(std::move(order), shard, *node.input()->total);
   }
   Made lower(const Node& node, const Concatenate&) {
     HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
@@ -150,7 +159,9 @@ class LevelLowering {
   Made lower(const Node& node, const Draw& draw) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
     keep_what_fits();
-    return Order::sample(std::move(order), draw);
+    Draw of_part = draw;
+    of_part.seed = seed_of_part(draw.seed, node);
+    return Order::sample(std::move(order), of_part);
   }
   Made lower(const Node& node, const SortBy& sort) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));

@@ -14,6 +14,7 @@
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/run/lower/attach_points.h"
 #include "headrace/run/lower/lower_level.h"
+#include "headrace/run/order/part_order.h"
 #include "headrace/run/row_paths/level_body.h"
 #include "headrace/run/streams/generate.h"
 #include "headrace/run/streams/scan.h"
@@ -50,7 +51,7 @@ NodePtr place_shard(const NodePtr& node) {
   for (const NodePtr& input : node->inputs) inputs.push_back(place_shard(input));
   NodePtr out = inputs.empty() ? node : with_inputs(*node, inputs);
   const bool moves_indices = out->as<Take>() || out->as<Skip>() || out->as<Repeat>() || out->as<Map>();
-  if (out->indexed || !moves_indices || !out->input()->as<Shard>()) return out;
+  if (out->indexed || !moves_indices || !out->input()->as<Shard>()) return out;  // a fixed one is indexed
   const NodePtr shard = out->input();
   const NodePtr below = with_inputs(*out, {shard->input()});
   const NodePtr made = below ? with_inputs(*shard, {below}) : nullptr;
@@ -249,7 +250,9 @@ class Lowering {
   Made lower(const Node& node, const Shuffle& shuffle) {
     return verb(node, [&](StreamPtr c) {
       note_held(*c, kHeldInWindow);
-      return window_shuffle_stream(std::move(c), shuffle);
+      Shuffle of_part = shuffle;
+      of_part.seed = seed_of_part(shuffle.seed, node);
+      return window_shuffle_stream(std::move(c), of_part);
     });
   }
   Made lower(const Node& node, const Repeat& repeat) {
@@ -342,6 +345,7 @@ Pipeline::Elastic elastic_form(const Node& root) {
   using Form = Pipeline::Elastic::Form;
   Pipeline::Elastic out;
   const Shard* shard = find_shard(root);
+  if (shard && shard->fixed) shard = nullptr;  // a rank counts its own part
   if (shard) out.shard = *shard, out.world = shard->world;
   const bool here = root.shard.has_value();  // the shard is in the outermost level
   const Node* n = &root;
@@ -482,6 +486,8 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
   if (out.level && ordered) out.elastic = elastic_form(*placed);
   if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
     out.sharing = sharing_of(*placed, ordered);
+  if (out.shard && out.shard->fixed)
+    out.sharing = {Pipeline::Sharing::Whose::rank, false, "shard(fixed=True)"};
   return out;
 }
 

@@ -32,7 +32,7 @@ struct Pipeline {
   bool batched = false;        // elements are batches: rows count as samples
   bool may_wait = false;       // it contains functions or generators of the user
 
-  // Set if a state can be expressed as samples consumed over all ranks.
+  // Set if a state can be expressed as samples consumed over all ranks; of this one, behind a fixed shard.
   struct Elastic {
     enum class Form : uint8_t { none, elements, batches } form = Form::none;
     uint64_t total = 0;  // N: positions of one pass over all ranks, at the level of the shard

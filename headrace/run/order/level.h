@@ -5,7 +5,8 @@
 //   read.shuffle().map(f).batch(32).map(g)   is   Level { order: leaf 0 = Batch(32) { rows: Level { order:
 //   shuffle(leaf 0 = read), programs [f] } }, programs [g] }
 //
-// Shard is applied at the top of its level, wherever the user wrote it. Immutable after lowering.
+// Shard is applied at the top of its level, wherever the user wrote it, except a fixed one, which is part of
+// the order. Immutable after lowering.
 #pragma once
 #include <memory>
 #include <optional>
@@ -64,6 +65,7 @@ struct Level {
   std::vector<LeafPlan> leaves;
   uint64_t total = 0;  // positions of an epoch over all ranks
   std::optional<Shard> shard;
+  bool marks = false;                    // the order marks elements that even out ranks
   Schema schema;                         // of its elements
   bool reads = false, all_read = false;  // some elements, other than batches, need reads; all do
   uint64_t kept_blocks =

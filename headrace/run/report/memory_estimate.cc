@@ -5,6 +5,7 @@
 
 #include "headrace/core/byte_size.h"
 #include "headrace/core/cache/element_cache.h"
+#include "headrace/graph/moving_parts.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/run/engine/stage.h"
 #include "headrace/run/measure/machine.h"
@@ -70,13 +71,16 @@ class Estimate {
   }
 
   void add_cache(const Cache& cache, const Node& node) {
-    const double elements = node.size && *node.size != kInfinite ? static_cast<double>(*node.size) : 0;
+    const std::optional<uint64_t> count =
+        cache.moving ? node.total : node.size;  // `moving`: those of all ranks
+    const double elements = count && *count != kInfinite ? static_cast<double>(*count) : 0;
     if (!cache.path.empty()) return add("cache on disk", node, elements, false);
     if (cache.memory && cache.memory->given())  // by the run, from its budget
       return out.push_back({"cache, added automatically", static_cast<double>(cache.max_memory), "", true});
     const size_t most = cache.max_memory > 0 ? cache.max_memory : usable_memory_bytes() / 2;
     add("cache, outside the budget", node, elements, false,
-        ", at most " + byte_size_text(static_cast<double>(most)));
+        ", at most " + byte_size_text(static_cast<double>(most)) +
+            (cache.moving ? ": " + std::string(kPartsMove) : ""));
   }
 
   const ElementSizes& sizes_;

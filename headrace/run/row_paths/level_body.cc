@@ -149,7 +149,8 @@ void LevelBody::mark(const Level& level, bool valid, std::span<Position> element
   for (Position& at : elements) {
     const LeafPlan& leaf = level.leaves[at.leaf];
     at.valid = at.valid && valid;
-    if (at.valid && leaf.rows && leaf.rows->shard && leaf.rows->shard->even == Even::pad)
+    if (!at.valid || !leaf.rows) continue;
+    if (leaf.rows->marks || (leaf.rows->shard && leaf.rows->shard->even == Even::pad))
       at.valid = is_more_than_padding(leaf, first_row(level, leaf, at), at, start_of(*leaf.rows));
   }
 }

@@ -47,7 +47,8 @@ std::shared_ptr<const Level> as_read(const std::shared_ptr<const Level>& level) 
   LeafPlan& read = out->leaves.emplace_back();
   read.source = leaf.source, read.read = leaf.read, read.ordinal = leaf.ordinal;
   read.incoming = leaf.incoming, read.made_at = leaf.made_at;
-  out->total = level->total, out->shard = level->shard, out->schema = leaf.incoming;
+  out->total = level->total, out->shard = level->shard, out->marks = level->marks,
+  out->schema = leaf.incoming;
   out->reads = out->all_read = true;
   return out;
 }

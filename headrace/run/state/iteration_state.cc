@@ -74,11 +74,12 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
     if (where.round > 0) out.set("round", where.round);
     if (where.dealt) out.set("dealt", assignment_to_value(*where.dealt));
     if (has_cursor) out.set("streams", named(where.cursor, *root));
-    if (where.rank) out.set("rank", *where.rank);
-    if (where.world) out.set("world", *where.world);
-    if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
-    out.set("check", sum_of(out));
   }
+  if (where.finished) return out;
+  if (where.rank) out.set("rank", *where.rank);
+  if (where.world) out.set("world", *where.world);
+  if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
+  if (!where.elastic) out.set("check", sum_of(out));
   return out;
 }
 
@@ -136,7 +137,7 @@ Status check_names(const Value& state, int64_t version) {
   };
   HEADRACE_TRY(not_with("consumed", "delivered"));
   HEADRACE_TRY(not_with("dealt", place));
-  for (const std::string_view name : {"round", "dealt", "bound_by", "cursor", "streams"})
+  for (const std::string_view name : {"round", "dealt", "cursor", "streams"})
     HEADRACE_TRY(not_with(name, "consumed"));
   return {};
 }

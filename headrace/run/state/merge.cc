@@ -72,6 +72,8 @@ Status check_ranks(std::span<const IterationState> ranks) {
 std::string why_not_merged(const std::string& bound_by) {
   if (bound_by == "repeat") return "the passes of a repeat after the shard differ from rank to rank";
   if (bound_by == "shard") return "the shard itself is after a filter, unbatch, window shuffle or skip";
+  if (bound_by == "shard(fixed=True)")
+    return "with shard(fixed=True) each rank counts in its own part, and another world has other parts";
   if (bound_by == "deterministic=False") return "with deterministic=False elements come in no fixed order";
   return "only maps, filters, on_error, batches and one unbatch of samples may follow the shard, not '" +
          bound_by + "'";

@@ -27,6 +27,12 @@ Status check_rank(const IterationState& where, const Pipeline& pipeline) {
 
 }  // namespace
 
+void put_rank(const Pipeline& pipeline, IterationState& out) {
+  if (!pipeline.shard || !pipeline.shard->fixed) return;
+  out.rank = pipeline.shard->rank, out.world = pipeline.shard->world;
+  out.bound_by = pipeline.sharing.bound_by;
+}
+
 void put_cursor(Cursor now, const Cursor& fresh, const Pipeline& pipeline, IterationState& out) {
   using Whose = Pipeline::Sharing::Whose;
   const Pipeline::Sharing& sharing = pipeline.sharing;
