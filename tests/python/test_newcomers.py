@@ -143,7 +143,7 @@ def test_a_number_out_of_range_is_a_value_error(call: Callable[[], Any], words: 
 def test_shuffle_takes_no_buffer_size() -> None:
     with pytest.raises(
         TypeError,
-        match=r"shuffle: pass seed, window, blocks by name, .*there is no buffer size: the shuffle is global",
+        match=r"shuffle: pass seed, window, blocks, reshuffle_each_epoch by name, .*there is no buffer size: the shuffle is global",
     ):
         RANGE.shuffle(1000)  # type: ignore[misc]
 

@@ -73,27 +73,27 @@ NamedArray named_array(std::string_view path) {
 Result<std::vector<std::string>> fields_of(const std::vector<SourceFile>& files) {
   std::vector<std::string> out;
   std::map<std::string, std::pair<bool, bool>> sets;  // by the rest: whether there are inputs, and others
-  std::string unnamed, output;
+  std::string other, output;  // a file of inputs, or of what no word says; one of outputs
+  bool are_named = true;
   for (const SourceFile& file : files) {
     NamedArray array = named_array(file.path);
     if (array.field.empty()) {
-      unnamed = file.path;
+      other = file.path, are_named = false;
       continue;
     }
-    if (!array.is_input) output = file.path;
+    (array.is_input ? other : output) = file.path;
     auto& [has_inputs, has_outputs] = sets[array.rest];
     (array.is_input ? has_inputs : has_outputs) = true;
     out.push_back(std::move(array.field));
   }
-  if (!unnamed.empty() && !output.empty())
-    return invalid({.expected = "files of one array, or of inputs and outputs, as x.npy and y.npy",
-                    .got = in_quotes(unnamed) + " and " + in_quotes(output),
-                    .fix = "hr.zip({\"x\": hr.read(one), \"y\": hr.read(other)}) makes them fields; "
-                           "hr.concatenate([hr.read(one), hr.read(other)]) more rows"});
-  if (!unnamed.empty()) return std::vector<std::string>();
   const bool are_pairs =
       std::ranges::any_of(sets, [](const auto& set) { return set.second.first && set.second.second; });
-  if (!are_pairs) return std::vector<std::string>();
+  if (!other.empty() && !output.empty() && !(are_named && are_pairs))
+    return invalid({.expected = "files of one array, or of inputs and outputs, as x.npy and y.npy",
+                    .got = in_quotes(other) + " and " + in_quotes(output),
+                    .fix = "hr.zip({\"x\": hr.read(one), \"y\": hr.read(other)}) makes them fields; "
+                           "hr.concatenate([hr.read(one), hr.read(other)]) more rows"});
+  if (!are_pairs || !are_named) return std::vector<std::string>();
   std::vector<std::string> sorted = out;
   std::ranges::sort(sorted);
   if (sets.size() == 1 && std::ranges::adjacent_find(sorted) == sorted.end()) return out;
