@@ -77,7 +77,7 @@ TEST_P(SourceConformance, SequentialReadingGivesTheStatedSamples) {
   for (uint64_t i = 0; i < case_.samples.size(); ++i) {
     const auto text = read_sample_text(**source, i, store_);
     ASSERT_TRUE(text.ok()) << text.status().text();
-    EXPECT_EQ(*text, case_.samples[i]) << (*source)->where(i);
+    EXPECT_EQ(*text, case_.samples[i]) << (*source)->where(i).text();
   }
 }
 
@@ -106,7 +106,7 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
   for (size_t i = 0; i < taken.size(); ++i) {
     const Status status = block->get(i, fields);
     ASSERT_TRUE(status.ok()) << status.text();
-    EXPECT_EQ(sample_text(fields), case_.samples[taken[i]]) << (*source)->where(taken[i]);
+    EXPECT_EQ(sample_text(fields), case_.samples[taken[i]]) << (*source)->where(taken[i]).text();
   }
   EXPECT_FALSE(block->get(taken.size(), fields).ok());
   for (const bool in_columns : {false, true})
@@ -117,13 +117,13 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
       const auto put = put_rows(*block, (*source)->schema(), rows, in_columns);
       EXPECT_EQ(put.size(), rows.size());
       for (size_t i = 0; i < put.size(); ++i)
-        EXPECT_EQ(sample_text(put[i]), case_.samples[taken[rows[i]]]) << (*source)->where(taken[rows[i]]);
+        EXPECT_EQ(sample_text(put[i]), case_.samples[taken[rows[i]]]) << (*source)->where(taken[rows[i]]).text();
     }
   EXPECT_TRUE(put_rows(*block, (*source)->schema(), std::vector<uint64_t>{taken.size()}, false).empty());
   const auto mapped = put_mapped_rows(store_, **source, taken);
   EXPECT_TRUE(mapped.empty() || mapped.size() == taken.size());
   for (size_t i = 0; i < mapped.size(); ++i)
-    EXPECT_EQ(sample_text(mapped[i]), case_.samples[taken[i]]) << (*source)->where(taken[i]);
+    EXPECT_EQ(sample_text(mapped[i]), case_.samples[taken[i]]) << (*source)->where(taken[i]).text();
 }
 
 TEST_P(SourceConformance, SamplesThatLieApartAreInMapsWhatTheyAreRead) {
@@ -165,7 +165,7 @@ TEST_P(SourceConformance, RowsOfABlockThatArePutAreThoseOfSamples) {
     for (const bool in_columns : {false, true})
       for (const auto& put :
            put_rows(**block, (*source)->schema(), std::vector<uint64_t>{place.row}, in_columns))
-        EXPECT_EQ(sample_text(put), case_.samples[i]) << (*source)->where(i);
+        EXPECT_EQ(sample_text(put), case_.samples[i]) << (*source)->where(i).text();
   }
 }
 
@@ -204,12 +204,12 @@ TEST_P(SourceConformance, FieldsThatAreChosenAreThoseOfTheWhole) {
     EXPECT_EQ(some->fingerprint(), (*source)->fingerprint());
     for (uint64_t i = 0; i < some->size(); ++i) {
       const auto all = read_fields(**source, i, store_), got = read_fields(*some, i, store_);
-      ASSERT_TRUE(all.ok() && got.ok()) << some->where(i);
-      EXPECT_EQ(some->where(i), (*source)->where(i));
+      ASSERT_TRUE(all.ok() && got.ok()) << some->where(i).text();
+      EXPECT_EQ(some->where(i).text(), (*source)->where(i).text());
       EXPECT_EQ(some->lot(i).end, (*source)->lot(i).end);
       std::vector<Tensor> wanted;
       for (const int field : fields) wanted.push_back((*all)[static_cast<size_t>(field)]);
-      EXPECT_EQ(sample_text(*got), sample_text(wanted)) << some->where(i);
+      EXPECT_EQ(sample_text(*got), sample_text(wanted)) << some->where(i).text();
     }
   }
 }
@@ -361,7 +361,7 @@ TEST_P(SourceConformance, TheFingerprintKnowsNoFolder) {
   const auto again = open_source_case(moved, store);
   ASSERT_TRUE(again.ok()) << again.status().text();
   EXPECT_EQ((*source)->fingerprint(), (*again)->fingerprint());
-  EXPECT_NE((*again)->where(0).find("elsewhere/"), std::string::npos);
+  EXPECT_NE((*again)->where(0).text().find("elsewhere/"), std::string::npos);
 }
 
 // Wants two bytes of its second file, and refuses them.

@@ -98,7 +98,7 @@ class DigitsSource final : public Source {
   uint64_t num_files() const override { return 1; }
   std::string file(uint64_t) const override { return layout_->file.path; }
   SamplePlace where(uint64_t index) const override {
-    return layout_->file.path + " at row " + std::to_string(index);
+    return {layout_->file.path, " at row " + std::to_string(index), index};
   }
   Value describe() const override {
     return Value::Object{{"format", "digits"}, {"path", layout_->file.path}};

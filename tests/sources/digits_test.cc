@@ -28,7 +28,7 @@ TEST(Digits, IsRecognisedAndSaysWhatIsWrong) {
   const auto source = open_source(store, "digits");
   ASSERT_TRUE(source.ok()) << source.status().text();
   EXPECT_EQ((*source)->schema().text(), "value: uint8 (2, 3)");
-  EXPECT_EQ((*source)->where(69), "digits at row 69");
+  EXPECT_EQ((*source)->where(69).text(), "digits at row 69");
   EXPECT_EQ(open_source(store, "cut", "digits").status().text(),
             "digits: 'cut': expected 70 rows of 6 bytes, got 84 bytes");
 }

@@ -83,7 +83,7 @@ TEST(Arrays, RowsAreSlicesOfTheSameBytes) {
   EXPECT_EQ(fields[0].view().as<float>()[1], 4);
   EXPECT_EQ(fields[1].view().as<int64_t>()[0], 8);
   EXPECT_EQ(fields[0].buffer, x.buffer);
-  EXPECT_EQ((*source)->where(1), "row 1 of arrays");
+  EXPECT_EQ((*source)->where(1).text(), "row 1 of arrays");
 }
 
 TEST(Arrays, GatherEqualsGetForEveryStrideAndOrder) {

@@ -77,7 +77,7 @@ TEST(Captions, BelongToImagesBesideThem) {
   EXPECT_EQ((*each)->size(), 2u);
   EXPECT_EQ((*read_sample(**each, 1, store))[1].size_bytes(), 5u);
   EXPECT_EQ((*each)->metadata().dump(), R"({"images":"f/Flicker8k_Dataset","missing_of_split":1})");
-  EXPECT_EQ((*each)->where(1), "f/Flicker8k_Dataset/b.jpg of f/text/tokens.txt");
+  EXPECT_EQ((*each)->where(1).text(), "f/Flicker8k_Dataset/b.jpg of f/text/tokens.txt");
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(Coco, GivesImagesAndTheirObjects) {
             R"("annotations_without_image":1,)"
             R"("notes":["annotations whose image_id is not that of an image in the file are left out: 1"]})");
   ASSERT_EQ((*source)->size(), 3u);
-  EXPECT_EQ((*source)->where(1), "coco/val/b é.jpg, image 5 of coco/annotations/instances_val.json");
+  EXPECT_EQ((*source)->where(1).text(), "coco/val/b é.jpg, image 5 of coco/annotations/instances_val.json");
   const auto sample = *read_sample(**source, 1, store);
   EXPECT_EQ(sample[0].shape, (Shape{2}));
   EXPECT_EQ(*sample[1].view().as<int64_t>(), 5);
@@ -261,7 +261,7 @@ TEST(Coco, CaptionsAreAListOrASampleEach) {
   EXPECT_EQ((*each)->size(), 4u);
   const auto last = *read_sample(**each, 3, store);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(last[2].view().data), last[2].size_bytes()), "four\n");
-  EXPECT_EQ((*each)->where(3), "coco/val/c.jpg, image 5 of coco/annotations/captions_val.json");
+  EXPECT_EQ((*each)->where(3).text(), "coco/val/c.jpg, image 5 of coco/annotations/captions_val.json");
 }
 
 TEST(Coco, WhatIsWrongIsNamed) {

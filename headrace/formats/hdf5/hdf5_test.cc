@@ -70,7 +70,7 @@ TEST(Hdf5, ASampleIsNamedByFileRowAndDataset) {
   store.add("x", small("vlen.h5"));
   const auto source = open_source(store, "x", {}, fields({"image", "class"}));
   ASSERT_TRUE(source.ok()) << source.status().text();
-  EXPECT_EQ((*source)->where(7), "x, row 7 of /image");
+  EXPECT_EQ((*source)->where(7).text(), "x, row 7 of /image");
   EXPECT_EQ((*source)->schema().text(), "image: bytes, class: uint16 ()");
 }
 

@@ -28,7 +28,7 @@ std::vector<std::string> samples(const Source& source, Store& store) {
   std::vector<std::string> out;
   for (uint64_t i = 0; i < source.size(); ++i) {
     const auto fields = read_sample(source, i, store);
-    std::string line = source.where(i);
+    std::string line = source.where(i).text();
     if (!fields.ok())
       line += " !" + std::string(fields.status().text());
     else if (fields->size() > 1)
@@ -278,7 +278,7 @@ TEST(JsonMap, ReadsPathsInOrder) {
   store.add("d/map.json", " {\n\"ILSVRC/b x.JPEG\" : 524,\n \"a\\u00e9.png\": -1}\n");
   const auto source = open_source(store, "d/map.json");
   ASSERT_TRUE(source.ok()) << failure(source);
-  EXPECT_EQ((*source)->where(1), "d/a\xC3\xA9.png");
+  EXPECT_EQ((*source)->where(1).text(), "d/a\xC3\xA9.png");
   const auto map = parse_json_map(R"({"b":9223372036854775807,"a":0})");
   EXPECT_THAT(strings(map->names), ElementsAre("b", "a"));
   EXPECT_THAT(map->labels, ElementsAre(9223372036854775807, 0));

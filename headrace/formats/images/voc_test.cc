@@ -169,7 +169,7 @@ TEST(VocXml, ARootOfVocIsItsJpegImages) {
   ASSERT_TRUE(source.ok()) << voc_failure(source);
   EXPECT_THAT((*source)->metadata().dump(),
               HasSubstr(R"({"classes":["dog"],"images_without_annotation":3,"masks_left_out":3,)"));
-  EXPECT_EQ((*source)->where(0), "voc/JPEGImages/1.jpg");
+  EXPECT_EQ((*source)->where(0).text(), "voc/JPEGImages/1.jpg");
 }
 
 TEST(VocXml, FoldersThatDoNotMeetAreNamed) {

@@ -301,7 +301,7 @@ TEST(Jsonl, BlankLinesAndMarksAreNoSamples) {
   EXPECT_THAT(read("\xEF\xBB\xBF\n{\"a\":1}"), ElementsAre("a: int64 ()", "1"));
   MemoryStore store;
   store.add("x", "\n{\"a\":1}\n\n{\"a\":2}");
-  EXPECT_EQ((*open_source(store, "x", "jsonl"))->where(1), "x, line 4 at byte 10");
+  EXPECT_EQ((*open_source(store, "x", "jsonl"))->where(1).text(), "x, line 4 at byte 10");
 }
 
 TEST(Jsonl, WhatIsNoObjectIsAnErrorOfItsLine) {

@@ -94,7 +94,7 @@ TEST(Lmdb, AFolderIsItsDataFileAndSeveralAreOneSource) {
   }
   ASSERT_TRUE(both.ok()) << both.status().text();
   expect_reads(**both, store, {{"a", "1"}, {"b", "2"}, {"a", "3"}});
-  EXPECT_EQ((*both)->where(2), "e/data.mdb, record 0 in page 2 at byte 1024");
+  EXPECT_EQ((*both)->where(2).text(), "e/data.mdb, record 0 in page 2 at byte 1024");
 }
 
 TEST(Lmdb, TheLaterTransactionCounts) {

@@ -99,7 +99,7 @@ TEST(Npy, SmallRowsAreKeptAndOthersReadAlone) {
   ASSERT_TRUE(rows->extents(std::vector<uint64_t>{99, 0}, extents));
   EXPECT_EQ(extents[0].offset, 128 + 99 * 4097u);
   EXPECT_EQ(extents[0].length, 4097u);
-  EXPECT_EQ(rows->where(99), "rows, row 99 at byte 405731");
+  EXPECT_EQ(rows->where(99).text(), "rows, row 99 at byte 405731");
 }
 
 TEST(Npy, SeveralFilesAreOneAndMustAgree) {

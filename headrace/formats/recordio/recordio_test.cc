@@ -173,7 +173,7 @@ TEST(Recordio, ManyFilesAreOneSource) {
     const auto source = open_source(store, path);
     ASSERT_TRUE(source.ok()) << source.status().text();
     EXPECT_THAT(all_of(**source, store), ElementsAre("a", "b", "c"));
-    EXPECT_EQ((*source)->where(2), "d/part-1.rec, record 0 at byte 0");
+    EXPECT_EQ((*source)->where(2).text(), "d/part-1.rec, record 0 at byte 0");
   }
 }
 

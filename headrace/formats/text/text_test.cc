@@ -67,7 +67,7 @@ TEST(Text, AHeaderIsLeftOutOfEveryFile) {
   EXPECT_THAT(lines_of(store, "d", option("header", 1)), ElementsAre("1", "2", "3"));
   const auto source = open_source(store, "d/?.txt", "text", option("header", 1));
   ASSERT_TRUE(source.ok());
-  EXPECT_EQ((*source)->where(2), "d/c.txt, line 2 at byte 4");
+  EXPECT_EQ((*source)->where(2).text(), "d/c.txt, line 2 at byte 4");
 }
 
 TEST(Text, AByteOrderMarkIsNoPartOfAText) {

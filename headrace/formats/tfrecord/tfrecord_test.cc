@@ -69,7 +69,7 @@ TEST(Tfrecord, ManyFilesAreOneSource) {
     EXPECT_THAT(all_of(*source, store),
                 ElementsAre("0.........", "1.........", "2.........", "3.........", "4........."));
     EXPECT_EQ(source->fingerprint(), (*by_pattern)->fingerprint());
-    EXPECT_EQ(source->where(4), "d/train-00001-of-00002, record 1 at byte 26");
+    EXPECT_EQ(source->where(4).text(), "d/train-00001-of-00002, record 1 at byte 26");
     const auto again = open_described(store, source->describe());
     ASSERT_TRUE(again.ok()) << again.status().text();
     EXPECT_EQ((*again)->fingerprint(), source->fingerprint());
@@ -244,7 +244,7 @@ TEST(Tfrecord, CompressedFilesAreReadInAnyOrder) {
     EXPECT_GT((*source)->place(29).block, 0u);  // inflated from a point in the middle
     for (const uint64_t i : {29, 0, 15, 7, 8, 9, 28})
       EXPECT_EQ(record_of(**source, i, store), records[i]) << i;
-    EXPECT_EQ((*source)->where(1), std::string(path) + ", record 1 at byte 300016");
+    EXPECT_EQ((*source)->where(1).text(), std::string(path) + ", record 1 at byte 300016");
   }
   EXPECT_EQ((*open_source(store, "x{.gz,,.zlib}"))->size(), 90u);  // a mixed set is one source
 }

@@ -70,7 +70,7 @@ TEST(Webdataset, ConsecutiveMembersOfOneKeyAreASample) {
   EXPECT_THAT(sample_of(**source, 0, store), ElementsAre("d/a", "A", "7", "S"));
   EXPECT_THAT(sample_of(**source, 1, store), ElementsAre("d/b", "B", "-3", std::string(600, 'T')));
   EXPECT_THAT(sample_of(**source, 2, store), ElementsAre("d/a", "again", "1", ""));
-  EXPECT_EQ((*source)->where(1), "x.tar, record 1 at byte 4608");
+  EXPECT_EQ((*source)->where(1).text(), "x.tar, record 1 at byte 4608");
 }
 
 TEST(Webdataset, NamesOfEveryKindGiveKeys) {

@@ -83,7 +83,7 @@ TEST(ParquetWriter, LargeRowGroupsAreReadInParts) {
   const auto store = file_store();
   const auto source = open_source(*store, folder / "a.parquet", "parquet", Value());
   ASSERT_TRUE(source.ok());
-  EXPECT_EQ((*source)->where(150), folder / "a.parquet" + ", row 150 of row group 0");
+  EXPECT_EQ((*source)->where(150).text(), folder / "a.parquet" + ", row 150 of row group 0");
   uint64_t blocks = 1;
   for (uint64_t i = 1; i < 200; ++i) blocks += (*source)->place(i).block != (*source)->place(i - 1).block;
   EXPECT_GT(blocks, 10u);
