@@ -33,9 +33,9 @@ class PartOrder final : public Order {
 
  private:
   std::unique_ptr<Order> child_;
-  uint64_t own_ = 0;             // elements that no other rank has
+  uint64_t own_ = 0;  // elements that no other rank has
   uint64_t first_ = 0, step_ = 1;
-  uint64_t again_ = 0;           // the one behind them, which another rank has, too
+  uint64_t again_ = 0;  // the one behind them, which another rank has, too
   bool marks_;
 };
 
