@@ -117,7 +117,8 @@ TEST_P(SourceConformance, SamplesReadTogetherAreThoseReadAlone) {
       const auto put = put_rows(*block, (*source)->schema(), rows, in_columns);
       EXPECT_EQ(put.size(), rows.size());
       for (size_t i = 0; i < put.size(); ++i)
-        EXPECT_EQ(sample_text(put[i]), case_.samples[taken[rows[i]]]) << (*source)->where(taken[rows[i]]).text();
+        EXPECT_EQ(sample_text(put[i]), case_.samples[taken[rows[i]]])
+            << (*source)->where(taken[rows[i]]).text();
     }
   EXPECT_TRUE(put_rows(*block, (*source)->schema(), std::vector<uint64_t>{taken.size()}, false).empty());
   const auto mapped = put_mapped_rows(store_, **source, taken);

@@ -294,7 +294,8 @@ TEST(Csv, RowsCrossTheWindowsOfTheWalk) {
   ASSERT_EQ(plain.size(), 3001u);
   EXPECT_EQ(plain[3000], "2999 '" + std::string(2999 * 37 % 1500, 'x') + "\n,'");
   EXPECT_EQ(table_of(store, "packed"), plain);
-  EXPECT_THAT((*open_source(store, "plain", "csv"))->where(2999).text(), HasSubstr("plain, line 6000 at byte "));
+  EXPECT_THAT((*open_source(store, "plain", "csv"))->where(2999).text(),
+              HasSubstr("plain, line 6000 at byte "));
 }
 
 TEST(Csv, AByteOrderMarkIsNoPartOfTheHeader) {
