@@ -286,6 +286,7 @@ TABLE: dict[str, tuple[Do, str, dict[str, Any]]] = {
         "CorruptSample",
         {
             "format": "parquet",
+            "file": "@t.parquet",
             "field": "a",
             "option": "nulls",
             "expected": "a value in column 'a'",
@@ -297,7 +298,13 @@ TABLE: dict[str, tuple[Do, str, dict[str, Any]]] = {
     "a column that parquet lacks": (
         lambda d: parquet(d, columns=["z"]),
         "ValueError",
-        {"format": "parquet", "option": "columns", "got": "'z'", "file": "@t.parquet"},
+        {
+            "format": "parquet",
+            "option": "columns",
+            "expected": "names of columns (a, b)",
+            "got": "'z'",
+            "file": "@t.parquet",
+        },
     ),
     "no image": (
         lambda d: decoded(photos(d, b"text")),

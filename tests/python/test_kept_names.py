@@ -30,7 +30,8 @@ def test_fingerprints_are_those_of_0_1_and_states_have_names() -> None:
     next(loader)
     assert json.dumps(loader.state_dict()) == (
         '{"version": 2, "fingerprint": "888ae79d8403f356-96d8a54526f5a34a", "epoch": 0, "delivered": 1, '
-        '"streams": {"verb": "position", "version": 1, "position": 8}}'
+        '"streams": {"verb": "position", "version": 1, "position": 8}, '
+        '"check": "993b92c417f7f2b7"}'
     )
 
 
