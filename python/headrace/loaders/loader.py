@@ -177,10 +177,11 @@ class Sampler:
 class Loader(Generic[Element]):
     """Iterates over a dataset; each `iter()` starts the next epoch.
 
-    An iteration of which no element was taken does not count: the next begins where it began. There is one at a time; starting another ends it, as `close()` and `load_state_dict()` do. An iteration that was ended
-    before its end raises a RuntimeError that says by what, never StopIteration. Threads only run during an iteration; they end with
-    it, when it is deleted, at `close()`, and with the process. Several threads may share an iterator: each element goes to one of
-    them, and all reach the end. Everything else is for one thread at a time.
+    An iteration of which no element was taken does not count: the next begins where it began. There is one at a time; starting
+    another ends it, as `close()` and `load_state_dict()` do. An iteration that was ended before its end raises a RuntimeError that
+    says by what, never StopIteration. Threads only run during an iteration; they end with it, when it is deleted, at `close()`, and
+    with the process. Several threads may share an iterator: each element goes to one of them, and all reach the end. Everything
+    else is for one thread at a time.
 
     Attributes:
         dataset: The dataset.
@@ -222,6 +223,7 @@ class Loader(Generic[Element]):
         node = self.dataset._node
         if node is self._node or self._process != os.getpid():
             return
+        self._end("new ranks of its process; iterate over the loader again")
         made = _core.Loader(node, self.dataset._run_options())
         if self._is_at_state:
             made.load(self._core.save())
@@ -338,9 +340,8 @@ class Loader(Generic[Element]):
             follows = number == epoch + 1 or (number == epoch and running._has_ended())
             self._next_epoch = None if follows else number
             return
-        self._iteration = self._left_at = self._next_epoch = (
-            None  # its state is not that of the next iteration
-        )
+        # The state of an iteration is not that of the next one.
+        self._iteration = self._left_at = self._next_epoch = None
         self._core.set_epoch(number)
 
     def state_dict(self) -> State:
@@ -374,19 +375,15 @@ class Loader(Generic[Element]):
             raise mismatch(
                 TypeError, "load_state_dict", expected="the dict that state_dict() returned", got=f"{state!r}"
             )
+        self._follow_ranks()  # first: the state may be of the rank that this process has now
         self._core.check_state(state)
         self._end(
             "load_state_dict() of its loader; iterate over the loader again to continue from that state"
         )
         self._core.load(state)
-        self._iteration = self._left_at = self._next_epoch = (
-            None  # its state is not that of the next iteration
-        )
-        self.close()
-        self._follow_ranks()
-        self._core.load(state)
         self._is_at_state = True
-        self._iteration = self._left_at = None  # its state is not that of the next iteration
+        # The state of an iteration is not that of the next one.
+        self._iteration = self._left_at = self._next_epoch = None
         self._knows_epoch = True
 
     def report(self) -> Report:
