@@ -1,5 +1,6 @@
 #include "headrace/graph/moving_parts.h"
 
+#include "headrace/graph/verbs/inference.h"
 #include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
@@ -8,8 +9,7 @@ namespace {
 // Whether the shuffles and samples from `node` down move the elements of `cache` among positions. What the
 // cache keeps joined stays as in epoch 0.
 bool moves(const Node& node, const Node& cache, bool kept = false) {
-  const auto* shuffle = node.as<Shuffle>();
-  if ((shuffle && shuffle->window == 0 && shuffle->reshuffle_each_epoch) || node.as<Draw>()) return true;
+  if (reorders_each_epoch(node)) return true;
   kept = kept || &node == &cache;
   if (kept && (gathers(node) || node.as<Zip>())) return false;
   const auto is_cache = [&](const Node& one) { return &one == &cache; };

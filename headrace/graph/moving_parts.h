@@ -10,8 +10,7 @@ namespace headrace {
 
 inline constexpr std::string_view kPartsMove =
     "shard gives this rank other samples each epoch, and the cache keeps all of them; shard(fixed=True) "
-    "before "
-    "the cache, with the shuffle after it, keeps this rank's part";
+    "before the cache, with the shuffle after it, keeps this rank's part";
 
 // The cache verbs of the plan for which that holds. A shard of one process deals nothing; one that takes its
 // ranks from the environment counts only if `of_any_world`.

@@ -347,13 +347,13 @@ def split_lengths(verb: str, lengths: Sequence[float], total: int) -> list[int]:
 def permuted(seed: int, total: int) -> bytes:
     """0 to total - 1 in the order of epoch 0 of a shuffle, 8 bytes each."""
 
-def ranks(get: object) -> tuple:
+def ranks(get: object | None) -> tuple:
     """
-    Rank, world, launcher, why and a warning or '', by variables that get(name) returns; None: not set.
+    Rank, world, launcher, why and a warning or '', by variables that get(name) returns, None where they are not set; without it, by those of the process.
     """
 
 def with_replicas(rank: int, world: int, replicate: int) -> tuple[int, int]:
-    """Rank and world where so many consecutive ranks share their data."""
+    """Rank and world where `replicate` consecutive ranks share their data."""
 
 def load_plan(json: str, sources: dict, generators: dict, function: object, paths: dict, ask: object) -> tuple[Node, int]:
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,11 +65,9 @@ def ranks() -> Ranks:
 
 def asked(environment: Mapping[str, str] | None = None) -> tuple[Ranks, str]:
     """Return the ranks and a warning, or ""; by the environment alone if it is given."""
-    if environment is None:
-        if (by_torch := _of_torch()) is not None:
-            return by_torch, ""
-        environment = os.environ
-    *found, warning = _core.ranks(environment.get)
+    if environment is None and (by_torch := _of_torch()) is not None:
+        return by_torch, ""
+    *found, warning = _core.ranks(None if environment is None else environment.get)
     return Ranks(*found), warning
 
 

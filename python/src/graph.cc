@@ -218,10 +218,11 @@ std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& so
 }
 
 nb::tuple ranks_of(const nb::object& get) {
-  const Ranks found = unwrap(ranks([&](const char* name) -> std::optional<std::string> {
+  const Environment given = [&](const char* name) -> std::optional<std::string> {
     const nb::object value = get(name);
     return value.is_none() ? std::nullopt : std::optional(nb::cast<std::string>(nb::str(value)));
-  }));
+  };
+  const Ranks found = unwrap(get.is_none() ? ranks() : ranks(given));
   return nb::make_tuple(found.rank, found.world, found.launcher, found.why, found.warning);
 }
 
@@ -381,8 +382,9 @@ void bind_graph(nb::module_& m) {
       nb::arg("seed"), nb::arg("total"),
       "0 to total - 1 in the order of epoch 0 of a shuffle, 8 bytes each.");
   m.def(
-      "ranks", &ranks_of, nb::arg("get"),
-      "Rank, world, launcher, why and a warning or '', by variables that get(name) returns; None: not set.");
+      "ranks", &ranks_of, nb::arg("get").none(),
+      "Rank, world, launcher, why and a warning or '', by variables that get(name) returns, None where they "
+      "are not set; without it, by those of the process.");
   m.def(
       "with_replicas",
       [](uint32_t rank, uint32_t world, uint32_t replicate) {
@@ -390,7 +392,7 @@ void bind_graph(nb::module_& m) {
         return std::pair(shared.rank, shared.world);
       },
       nb::arg("rank"), nb::arg("world"), nb::arg("replicate"),
-      "Rank and world where so many consecutive ranks share their data.");
+      "Rank and world where `replicate` consecutive ranks share their data.");
   m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("function"),
         nb::arg("paths"), nb::arg("ask"),
         "A plan and its seed; function(slot, params) returns a Function, ask() rank and world.");

@@ -20,12 +20,11 @@ Status widen(const Node& node, const std::string& name, TensorSpec& mine, const 
 
 }  // namespace
 
-bool order_varies(const Node& node) {
-  return find_node(node, [](const Node& one) {
-    const auto* shuffle = one.as<Shuffle>();
-    return (shuffle && shuffle->reshuffle_each_epoch) || one.as<Draw>();
-  });
+bool reorders_each_epoch(const Node& node) {
+  const auto* shuffle = node.as<Shuffle>();
+  return (shuffle && shuffle->reshuffle_each_epoch) || node.as<Draw>();
 }
+bool order_varies(const Node& node) { return find_node(node, reorders_each_epoch); }
 
 uint64_t add_sizes(uint64_t a, uint64_t b) {
   return a == kInfinite || b == kInfinite || a + b < a ? kInfinite : a + b;

@@ -44,7 +44,8 @@ Size rows_of_rank(const Node& node);
 
 // Checks of a verb whose last input holds numbers.
 Status check_numbers(const Node& node, size_t least);
-// Whether another element may be at a position in another epoch.
+// Whether this verb puts other elements at its positions in each epoch; or one of those from here down.
+bool reorders_each_epoch(const Node& node);
 bool order_varies(const Node& node);
 // The number of elements of data whose order does not change, for `what` belongs to elements by position.
 Result<uint64_t> fixed_total(const Node& data, const std::string& verb, const std::string& what);

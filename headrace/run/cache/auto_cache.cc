@@ -11,6 +11,7 @@
 #include "headrace/formats/index/sidecar.h"
 #include "headrace/graph/passes/cut.h"
 #include "headrace/graph/rewrites/rewrites.h"
+#include "headrace/graph/verbs/inference.h"
 #include "headrace/graph/walk_nodes.h"
 #include "headrace/ops/c_function.h"
 #include "headrace/run/cache/cache_files.h"
@@ -125,8 +126,7 @@ Counted elements_of(const Node& node) {
   if (skip && !out.others_each_epoch) out.count -= std::min(out.count, skip->count);
   if (const auto* select = node.as<Select>())
     out.count = std::set<uint64_t>(select->order->begin(), select->order->end()).size();
-  const auto* shuffle = node.as<Shuffle>();
-  if ((shuffle && shuffle->reshuffle_each_epoch) || node.as<Draw>()) out.others_each_epoch = true;
+  if (reorders_each_epoch(node)) out.others_each_epoch = true;
   return out;
 }
 

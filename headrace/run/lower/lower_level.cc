@@ -91,8 +91,7 @@ class LevelLowering {
   }
   Made lower(const Node& node, const Shuffle& written) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
-    Shuffle shuffle = written;
-    shuffle.seed = seed_of_part(shuffle.seed, node);
+    const Shuffle shuffle = of_part(written, node);
     if (shuffle.blocks == 0) {
       keep_what_fits();
       return Order::shuffle(std::move(order), shuffle, *node.total);
@@ -159,9 +158,7 @@ class LevelLowering {
   Made lower(const Node& node, const Draw& draw) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
     keep_what_fits();
-    Draw of_part = draw;
-    of_part.seed = seed_of_part(draw.seed, node);
-    return Order::sample(std::move(order), of_part);
+    return Order::sample(std::move(order), of_part(draw, node));
   }
   Made lower(const Node& node, const SortBy& sort) {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));

@@ -250,9 +250,7 @@ class Lowering {
   Made lower(const Node& node, const Shuffle& shuffle) {
     return verb(node, [&](StreamPtr c) {
       note_held(*c, kHeldInWindow);
-      Shuffle of_part = shuffle;
-      of_part.seed = seed_of_part(shuffle.seed, node);
-      return window_shuffle_stream(std::move(c), of_part);
+      return window_shuffle_stream(std::move(c), of_part(shuffle, node));
     });
   }
   Made lower(const Node& node, const Repeat& repeat) {

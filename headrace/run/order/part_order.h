@@ -13,5 +13,10 @@ std::unique_ptr<Order> part_order(std::unique_ptr<Order> child, const Shard& sha
 // that neighbours in the data do not come at the same step of all ranks; rank 0 has that of the seed. Part of
 // the contract: first 64 bits of philox(key = seed, counter = (rank, 0xFA27, 0, 0)).
 uint64_t seed_of_part(uint64_t seed, const Node& node);
+// The verb at `node` with that seed.
+template <class Verb> Verb of_part(Verb verb, const Node& node) {
+  verb.seed = seed_of_part(verb.seed, node);
+  return verb;
+}
 
 }  // namespace headrace

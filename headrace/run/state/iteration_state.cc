@@ -85,21 +85,12 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
 
 namespace {
 
-Status wrong(std::string_view member, std::string expected, const Value* got) {
-  return invalid({.expected = std::move(expected), .got = got ? got->dump() : "nothing: it is missing"})
-      .in_option(member)
-      .in_op("state");
-}
-
 Status read_number(const Value& state, std::string_view key, uint64_t most, std::optional<uint64_t>& out) {
   const Value* value = state.find(key);
   if (!value) return {};
   const int64_t* number = value->integer();
   if (!number || *number < 0 || static_cast<uint64_t>(*number) > most)
-    return wrong(key,
-                 most == kInfinite ? "a whole number of at least 0"
-                                   : "a whole number from 0 to " + std::to_string(most),
-                 value);
+    return wrong_in_state(key, range_text(most), value);
   out = static_cast<uint64_t>(*number);
   return {};
 }
@@ -114,9 +105,9 @@ Status read_rank(const Value& state, std::string_view key, std::optional<uint32_
 Status read_cursor(const Value& state, Cursor& out) {
   const Value* cursor = state.find("cursor");
   if (!cursor) return {};
-  if (!cursor->list()) return wrong("cursor", "a list of whole numbers", cursor);
+  if (!cursor->list()) return wrong_in_state("cursor", "a list of whole numbers", cursor);
   for (const Value& v : *cursor->list()) {
-    if (!v.integer()) return wrong("cursor", "a list of whole numbers", &v);
+    if (!v.integer()) return wrong_in_state("cursor", "a list of whole numbers", &v);
     out.push_back(static_cast<uint64_t>(*v.integer()));
   }
   return {};
@@ -130,10 +121,10 @@ Status check_names(const Value& state, int64_t version) {
   const std::string_view place = version == 1 ? "cursor" : "streams";
   for (const auto& [name, value] : *state.object())
     if (std::ranges::find(kOfBoth, name) == std::end(kOfBoth) && name != place)
-      return wrong(name, "no such member in version " + std::to_string(version), &value);
+      return wrong_in_state(name, "no such member in version " + std::to_string(version), &value);
   const auto not_with = [&](std::string_view one, std::string_view other) -> Status {
     if (!state.find(one) || !state.find(other)) return {};
-    return wrong(one, "no such member beside '" + std::string(other) + "'", state.find(one));
+    return wrong_in_state(one, "no such member beside '" + std::string(other) + "'", state.find(one));
   };
   HEADRACE_TRY(not_with("consumed", "delivered"));
   HEADRACE_TRY(not_with("dealt", place));
@@ -157,14 +148,15 @@ Result<IterationState> read_state(const Value& state) {
                     .got = "a value without 'version' and 'fingerprint'"})
         .in_op("state");
   const Value& number = *state.find("version");
-  if (!number.integer() || *number.integer() < 1) return wrong("version", "a number from 1", &number);
+  if (!number.integer() || *number.integer() < 1)
+    return wrong_in_state("version", "a number from 1", &number);
   const int64_t version = *number.integer();
   if (version > kVersion)
     return invalid("its version, " + std::to_string(version) +
                    ", is newer than this version of Headrace reads (" + std::to_string(kVersion) + ")")
         .in_op("state");
   const Value& fingerprint = *state.find("fingerprint");
-  if (!fingerprint.text()) return wrong("fingerprint", "a string", &fingerprint);
+  if (!fingerprint.text()) return wrong_in_state("fingerprint", "a string", &fingerprint);
   HEADRACE_TRY(check_names(state, version));
   IterationState out;
   std::optional<uint64_t> epoch, consumed, delivered, round;
@@ -172,10 +164,10 @@ Result<IterationState> read_state(const Value& state) {
   HEADRACE_TRY(read_number(state, "consumed", kInfinite, consumed));
   HEADRACE_TRY(read_number(state, "delivered", kInfinite, delivered));
   HEADRACE_TRY(read_number(state, "round", delivered.value_or(kInfinite), round));
-  if (!epoch) return wrong("epoch", "a whole number of at least 0", nullptr);
+  if (!epoch) return wrong_in_state("epoch", range_text(kInfinite), nullptr);
   out.epoch = *epoch;
   if (const Value* finished = state.find("finished")) {
-    if (!finished->boolean()) return wrong("finished", "true or false", finished);
+    if (!finished->boolean()) return wrong_in_state("finished", "true or false", finished);
     out.finished = *finished->boolean();
   }
   if (out.finished) return out;
@@ -186,19 +178,19 @@ Result<IterationState> read_state(const Value& state) {
   HEADRACE_TRY(read_rank(state, "rank", out.rank));
   HEADRACE_TRY(read_rank(state, "world", out.world));
   if (out.rank && out.world && *out.rank >= *out.world)
-    return wrong("rank", "a rank below 'world', " + std::to_string(*out.world), state.find("rank"));
+    return wrong_in_state("rank", "a rank below 'world', " + std::to_string(*out.world), state.find("rank"));
   HEADRACE_TRY(read_cursor(state, out.cursor));
   if (const Value* streams = state.find("streams")) {
-    if (!streams->object()) return wrong("streams", "the state of the last verb", streams);
+    if (!streams->object()) return wrong_in_state("streams", "the state of the last verb", streams);
     out.streams = *streams;
   }
   if (const Value* dealt = state.find("dealt")) {
     HEADRACE_ASSIGN(out.dealt, assignment_from_value(*dealt));
     if (out.dealt->round.number != out.round)
-      return wrong("dealt.round", "'round', " + std::to_string(out.round), dealt->find("round"));
+      return wrong_in_state("dealt.round", "'round', " + std::to_string(out.round), dealt->find("round"));
   }
   if (const Value* bound_by = state.find("bound_by")) {
-    if (!bound_by->text()) return wrong("bound_by", "the name of a verb", bound_by);
+    if (!bound_by->text()) return wrong_in_state("bound_by", "the name of a verb", bound_by);
     out.bound_by = *bound_by->text();
   }
   return out;

@@ -127,16 +127,14 @@ class DealStream final : public Stream {
 constexpr std::string_view kDealt = "dealt.";
 
 Status wrong(const std::string& member, std::string expected, const Value* got) {
-  return invalid({.expected = std::move(expected), .got = got ? got->dump() : "nothing: it is missing"})
-      .in_option(std::string(kDealt) + member)
-      .in_op("state");
+  return wrong_in_state(std::string(kDealt) + member, std::move(expected), got);
 }
 
 // A whole number of at least 0; others are refused.
 Result<uint64_t> number_in(const Value& dealt, const std::string& member) {
   const Value* value = dealt.find(member);
   if (!value || !value->integer() || *value->integer() < 0)
-    return wrong(member, "a whole number of at least 0", value);
+    return wrong(member, range_text(kInfinite), value);
   return static_cast<uint64_t>(*value->integer());
 }
 

@@ -39,7 +39,8 @@ struct AssignmentPlace {
 
 Value assignment_to_value(const AssignmentPlace& place);
 Result<AssignmentPlace> assignment_from_value(const Value& value);
-// An error where a rank took more than its share of so many inputs. `shard`: whose place it is.
+// An error where a rank took more than its share of the inputs. `inputs`: their number; `shard`: that of the
+// rank whose place it is.
 Status check_assignment(const AssignmentPlace& place, uint64_t inputs, const Shard& shard);
 
 // Merges what all ranks took into one assignment for any world. REQUIRES: places of all ranks in order, of

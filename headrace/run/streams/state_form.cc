@@ -9,7 +9,11 @@
 #include "headrace/run/streams/cursor_bytes.h"
 
 namespace headrace {
-namespace {
+Status wrong_in_state(std::string_view path, std::string expected, const Value* got) {
+  return invalid({.expected = std::move(expected), .got = got ? got->dump() : "nothing: it is missing"})
+      .in_option(path)
+      .in_op("state");
+}
 
 std::string range_text(uint64_t most, uint64_t least) {
   const std::string from = std::to_string(least);
@@ -17,15 +21,8 @@ std::string range_text(uint64_t most, uint64_t least) {
   return "a whole number from " + from + " to " + std::to_string(most);
 }
 
-}  // namespace
-
 void StateForm::fail(std::string_view name, std::string_view expected, const Value* got) {
-  const std::string path = path_ + std::string(name);
-  if (status_.ok())
-    status_ =
-        invalid({.expected = std::string(expected), .got = got ? got->dump() : "nothing: it is missing"})
-            .in_option(path)
-            .in_op("state");
+  if (status_.ok()) status_ = wrong_in_state(path_ + std::string(name), std::string(expected), got);
 }
 
 void StateForm::refuse(std::string_view name, std::string_view expected) {

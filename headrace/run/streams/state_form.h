@@ -9,6 +9,11 @@
 
 namespace headrace {
 
+// The error of a member of a state, named by its path: what it must be, and what came; null: it is missing.
+Status wrong_in_state(std::string_view path, std::string expected, const Value* got);
+// "a whole number of at least 0", or "from 0 to 9".
+std::string range_text(uint64_t most, uint64_t least = 0);
+
 class StateForm {
  public:
   // Names the numbers of a cursor. The value is at named().
