@@ -5,8 +5,8 @@
 // The first part corresponds to an exercise with tf.data in the data pipelines course of Argonne's computing
 // facility: a folder of JPEG files, decoded and batched, by one reader and by 64; there a batch goes from 10
 // s to 1 s. The second part interleaves 64 files. Concurrent reads wait at the same time, so 64 readers can
-// be 64 times as fast; on an idle machine they reach more than 0.9 of that. The example fails below a half, as
-// it does when reads wait for each other, and not when the machine has other work.
+// be 64 times as fast; on an idle machine they reach more than 0.9 of that. The example fails below a half,
+// as it does when reads wait for each other, and not when the machine has other work.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

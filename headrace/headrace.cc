@@ -14,6 +14,7 @@
 #include "headrace/graph/plan/plan_members.h"
 #include "headrace/graph/plan/plan_slots.h"
 #include "headrace/graph/verbs/inference.h"
+#include "headrace/run/count.h"
 
 namespace headrace {
 
@@ -36,6 +37,21 @@ class Tracing {
 };
 
 namespace {
+
+class FunctionOrder final : public EpochOrder {
+ public:
+  using Function = std::function<std::vector<int64_t>(uint64_t epoch)>;
+  FunctionOrder(Function function, uint64_t size, std::string slot)
+      : function_(std::move(function)), size_(size), slot_(std::move(slot)) {}
+  uint64_t size() const override { return size_; }
+  Result<std::vector<int64_t>> positions(uint64_t epoch) const override { return function_(epoch); }
+  Value describe() const override { return Value::Object{{"slot", slot_}, {"size", size_}}; }
+
+ private:
+  Function function_;
+  uint64_t size_;
+  std::string slot_;
+};
 
 constexpr int64_t kPlanVersion = 1;
 
@@ -457,6 +473,10 @@ Dataset Dataset::sample(std::vector<double> weights, SampleOptions o, Line at) c
   return then(Draw{o.seed, o.replacement, o.num}, std::move(weights), "weights", at);
 }
 
+Dataset Dataset::assert_cardinality(uint64_t count, Line at) const {
+  return then(AssertCardinality{count}, at);
+}
+
 Dataset Dataset::sort_by(std::vector<double> keys, bool descending, Line at) const {
   return then(SortBy{descending}, std::move(keys), "keys", at);
 }
@@ -466,6 +486,13 @@ Dataset Dataset::select(const std::vector<int64_t>& indices, Line at) const {
   const auto numbers = numbers_node(indices.data(), DType::i64, indices.size(), "indices");
   if (!numbers.ok()) return Dataset(numbers.status());
   return Dataset(make_node(Select{}, {*node_, *numbers}, line_text(at)));
+}
+
+Dataset Dataset::reorder(std::function<std::vector<int64_t>(uint64_t epoch)> positions, uint64_t length,
+                         std::string slot, Line at) const {
+  if (!node_.ok()) return *this;
+  auto order = std::make_shared<FunctionOrder>(std::move(positions), length, std::move(slot));
+  return Dataset(make_node(Reorder{std::move(order)}, {*node_}, line_text(at)));
 }
 
 Result<std::vector<Dataset>> Dataset::random_split(const std::vector<double>& lengths, uint64_t seed,
@@ -488,6 +515,12 @@ Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {
   if (!node_.ok()) return node_.status();
   HEADRACE_ASSIGN(NodePtr here, with_ranks_of_process(*node_, {}));
   return Loader::make(std::move(here), std::move(options), file_store());
+}
+
+Result<uint64_t> Dataset::count(LoaderOptions options) const {
+  if (!node_.ok()) return node_.status();
+  HEADRACE_ASSIGN(const NodePtr here, with_ranks_of_process(*node_, {}));
+  return count_elements(here, std::move(options), file_store());
 }
 
 std::vector<std::string> Dataset::notes() const {

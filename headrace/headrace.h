@@ -192,9 +192,17 @@ class Dataset {
   Dataset enumerate(int64_t start = 0,
                     Line at = Line::current()) const;  // tuples of the position and the element
   Dataset sample(std::vector<double> weights, SampleOptions o = {}, Line at = Line::current()) const;
+  // The same elements, `count` an epoch; another number of them is an error. Gives a dataset whose length
+  // depends on its data one that is exact.
+  Dataset assert_cardinality(uint64_t count, Line at = Line::current()) const;
   Dataset sort_by(std::vector<double> keys, bool descending = false, Line at = Line::current()) const;
   // The elements at these positions of the order of an epoch, which must be the same in every epoch.
   Dataset select(const std::vector<int64_t>& indices, Line at = Line::current()) const;
+  // The elements at the positions that a function gives for each epoch, `length` of them. It is called before
+  // an epoch begins, by one thread at a time, and must depend on the epoch alone. `slot`: for binding it to a
+  // saved plan.
+  Dataset reorder(std::function<std::vector<int64_t>(uint64_t epoch)> positions, uint64_t length,
+                  std::string slot = "order", Line at = Line::current()) const;
   // Parts without common elements that are all elements together, chosen at random by `seed`, the same in
   // every epoch and on every rank. `lengths`: numbers of elements, or fractions that sum to 1.
   Result<std::vector<Dataset>> random_split(const std::vector<double>& lengths, uint64_t seed = 0,
@@ -209,6 +217,10 @@ class Dataset {
   std::vector<std::string> notes() const;
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;
+  // Elements of epoch 0: at once where that is known, otherwise by a pass that computes only what the number
+  // depends on, and whose result is kept in the user's cache folder. For assert_cardinality(), or the steps
+  // of shard().
+  Result<uint64_t> count(LoaderOptions options = {}) const;
   // The plan as JSON, the same from C++ and Python; load_plan is its inverse.
   Result<std::string> plan(uint64_t seed = 0) const;
 

@@ -28,7 +28,7 @@ constexpr size_t kShownLabels = 20, kShownDimensions = 5, kShownBroken = 10;
 struct InspectArguments {
   InputArguments input;
   uint64_t samples = 1000;
-  bool all = false, json = false;
+  bool all = false, json = false, count = false;
 };
 
 // One line of output: a name in the left column, then a text.
@@ -292,7 +292,21 @@ Status show_splits(const InputArguments& input, const std::vector<std::string>& 
   return {};
 }
 
+// Of a saved pipeline, whose length may depend on its data, or of data.
+Result<int> count(const InspectArguments& arguments) {
+  HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, 1));
+  LoaderOptions options;
+  options.seed = opened.plan.seed;
+  HEADRACE_ASSIGN(const uint64_t elements, opened.plan.dataset.count(options));
+  if (arguments.json)
+    fmt::print("{}\n", Value(Value::Object{{"path", arguments.input.path}, {"count", elements}}).dump(1));
+  else
+    say("{}: {} in an epoch\n", arguments.input.path, plural(elements, "element"));
+  return kOk;
+}
+
 Result<int> inspect(const InspectArguments& arguments) {
+  if (arguments.count) return count(arguments);
   auto opened = open_data(arguments.input);
   if (!opened.ok()) {
     const std::vector<std::string> splits = splits_to_choose(arguments.input);
@@ -317,14 +331,16 @@ void add_inspect(CLI::App& program, Run& run) {
   auto* command = program.add_subcommand(
       "inspect", "Describe the data at a path: format, samples, fields, labels, sizes, damage");
   auto arguments = std::make_shared<InspectArguments>();
-  add_input_arguments(*command, arguments->input, false);
+  add_input_arguments(*command, arguments->input, true);
   add_count(*command, "--samples", arguments->samples,
             "Number of samples to examine, evenly spread; only their headers are read");
   command->add_flag("--all", arguments->all, "Examine every sample");
+  command->add_flag("--count", arguments->count,
+                    "Only count the elements of an epoch, of a saved pipeline too");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->footer(
       "examples:\n  headrace inspect imagenet/train\n  headrace inspect photos --format images --all\n"
-      "  headrace inspect train_map.json --option root=imagenet");
+      "  headrace inspect train_map.json --option root=imagenet\n  headrace inspect pipeline.json --count");
   command->callback([arguments, &run] { run = [arguments] { return inspect(*arguments); }; });
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 Slot::Kind kind_of(const Value& holder) {
   const Value* format = holder.find("format");
+  if (holder.find("size") && !format) return Slot::order;
   if (!format) return holder.find("outputs") ? Slot::function : Slot::generator;
   return format->text() && *format->text() == "arrays" ? Slot::data : Slot::python_data;
 }
@@ -50,6 +51,7 @@ std::vector<Slot> slots_of(std::string_view plan) {
 
 std::string expected_text(const Slot& slot) {
   if (slot.kind == Slot::function) return "a Python function";
+  if (slot.kind == Slot::order) return "a function of the epoch or a sampler in Python";
   const auto wanted = described_schema(slot.described);
   const std::string fields = wanted.ok() && *wanted ? fields_text(**wanted) + " per row" : "columns";
   if (slot.kind == Slot::generator) return "an iterable in Python: " + fields;

@@ -10,7 +10,7 @@
 namespace headrace::cli {
 
 struct Slot {
-  enum Kind : uint8_t { data, python_data, generator, function };
+  enum Kind : uint8_t { data, python_data, generator, function, order };
   std::string name;
   Kind kind = data;
   Value described;  // as described in the plan

@@ -46,16 +46,13 @@ Program* program_of(Kind& kind) {
 const Program* program_of(const Kind& kind) { return program_of(const_cast<Kind&>(kind)); }
 
 VerbFacts facts_of(const Node& node) {
-  return std::visit([]<class Verb>(const Verb&) { return headrace::facts_of<Verb>(); }, node.kind);
+  return std::visit([](const auto& verb) { return headrace::facts_of(verb); }, node.kind);
 }
 
 bool gathers(const Node& node) { return facts_of(node).gathers; }
 bool is_union(const Node& node) { return facts_of(node).is_union; }
 bool moves_indices(const Node& node) { return node.indexed && facts_of(node).moves_indices; }
-bool drops_or_adds(const Node& node) {
-  const auto* on_error = node.as<OnError>();
-  return facts_of(node).drops_or_adds || (on_error && on_error->policy == OnErrorPolicy::skip);
-}
+bool drops_or_adds(const Node& node) { return facts_of(node).drops_or_adds; }
 
 Result<NodePtr> make_node(Kind kind, std::vector<NodePtr> inputs, std::string made_at) {
   HEADRACE_ASSIGN(std::shared_ptr<Node> node,

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "headrace/graph/verbs/assert_cardinality.h"
 #include "headrace/graph/verbs/batch.h"
 #include "headrace/graph/verbs/cache.h"
 #include "headrace/graph/verbs/choose.h"
@@ -22,6 +23,7 @@
 #include "headrace/graph/verbs/on_error.h"
 #include "headrace/graph/verbs/pack.h"
 #include "headrace/graph/verbs/read.h"
+#include "headrace/graph/verbs/reorder.h"
 #include "headrace/graph/verbs/repeat.h"
 #include "headrace/graph/verbs/sample.h"
 #include "headrace/graph/verbs/scan.h"
@@ -41,7 +43,7 @@ namespace headrace {
 
 using Kind = std::variant<Read, Map, Filter, Unbatch, Shuffle, Shard, Repeat, Take, Skip, Concatenate, Batch,
                           OnError, Generate, TakeWhile, Scan, Unique, Interleave, GroupBy, Pack, Cache, Zip,
-                          Mix, Choose, Window, Draw, SortBy, Select>;
+                          Mix, Choose, Window, Draw, SortBy, Select, Reorder, AssertCardinality>;
 std::string_view kind_name(const Kind& kind);  // the verb: "map", "concatenate"
 
 // The program that runs on each element; null for verbs without.

@@ -18,6 +18,10 @@ class ElementsImpl final : public Elements {
     return pipeline_.level->prepare(counters);
   }
   Result<Sample> at(uint64_t position, uint64_t epoch) override {
+    std::shared_ptr<const AskedOrders::Epoch> asked;  // holds what the epoch was asked for
+    if (pipeline_.orders) {
+      HEADRACE_ASSIGN(asked, pipeline_.orders->ask(epoch));
+    }
     Counters counters(pipeline_.operators.size());
     Evaluator evaluator(pool_.get(), &counters, seed_, true);
     HEADRACE_ASSIGN(Sample sample,
@@ -42,7 +46,7 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
         "on_error(\"skip\")");
   auto pool = Pool::make(memory_budget == 0 ? default_memory_budget() : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(with_retries(std::move(store), std::make_shared<Retries>()), pool);
-  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, seed, {}, true, std::move(fetcher)));
+  HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, std::move(fetcher), {.seed = seed}));
   if (!pipeline.level) return invalid("a dataset with steps= has no random access").in_op("shard");
   auto out = std::make_unique<ElementsImpl>(std::move(pipeline), std::move(pool), seed);
   HEADRACE_TRY(out->prepare());

@@ -91,7 +91,7 @@ class LoaderImpl final : public Loader {
 
   Status begin() override {
     std::unique_lock control(control_);
-    return begin_locked(control);
+    return begin_locked(control, true);
   }
   Result<bool> next(Sample& out) override {
     HEADRACE_ASSIGN(const std::optional<bool> found, next_by(out, std::nullopt));
@@ -165,7 +165,10 @@ class LoaderImpl final : public Loader {
   Result<std::optional<bool>> stopped_by_another(std::optional<uint64_t> milliseconds);
   Result<std::shared_ptr<Crew>> join_consumers();
   // REQUIRES: control_ is held.
-  Status begin_locked(std::unique_lock<std::mutex>& control);
+  // `anew`: also where another thread has begun an iteration meanwhile.
+  Status begin_locked(std::unique_lock<std::mutex>& control, bool anew);
+  Status make_way(std::unique_lock<std::mutex>& control, bool anew);
+  IterationState upcoming() const;
   void start_crew();
   bool pause(std::unique_lock<std::mutex>& control, Status why, bool without_last = false);
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
@@ -191,18 +194,19 @@ class LoaderImpl final : public Loader {
 
   mutable std::mutex control_;  // guards the next members
   Watch watch_;
-  std::shared_ptr<Crew> crew_;            // exists during an iteration
-  std::shared_ptr<Crew> leaving_;         // was asked to stop, and may still be working; then crew_ is null
-  bool is_waited_for_ = false;            // a thread waits for leaving_
-  bool ends_within_ = false;              // leaving_ was asked from within
-  std::condition_variable left_;          // notified when leaving_ has ended
-  IterationState next_;                   // where the next begin() begins
-  IterationState began_;                  // where the current iteration began
-  Cursor fresh_;                          // the cursor at the beginning of an epoch
-  std::optional<IterationState> paused_;  // where the last iteration stopped
-  bool over_ = false;                     // the iteration has ended or was stopped
-  Status failure_;                        // of next() once the iteration is over; ok: it has ended
-  Status ended_;                          // what ended the last iteration that was ended before its end
+  std::shared_ptr<Crew> crew_;     // exists during an iteration
+  std::shared_ptr<Crew> leaving_;  // was asked to stop, and may still be working; then crew_ is null
+  bool is_waited_for_ = false;     // a thread waits for leaving_
+  bool ends_within_ = false;       // leaving_ was asked from within
+  std::condition_variable left_;   // notified when leaving_ has ended
+  IterationState next_;            // where the next begin() begins
+  IterationState began_;           // where the current iteration began
+  std::shared_ptr<const AskedOrders::Epoch> asked_;  // the user's orders; null if there are none
+  Cursor fresh_;                                     // the cursor at the beginning of an epoch
+  std::optional<IterationState> paused_;             // where the last iteration stopped
+  bool over_ = false;                                // the iteration has ended or was stopped
+  Status failure_;                                   // of next() once the iteration is over; ok: it has ended
+  Status ended_;  // what ended the last iteration that was ended before its end
   uint64_t started_ns_ = 0;
   PointSaver saver_;
 
@@ -221,14 +225,43 @@ Status LoaderImpl::check_outside_locked() const {
       "not begin or continue an iteration of it: it would wait for itself");
 }
 
-Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control) {
-  HEADRACE_TRY(check_outside_locked());
-  if (pause(control, ended_by("begin"))) saver_.start();
-  began_ = next_;
+// Where the next iteration begins.
+IterationState LoaderImpl::upcoming() const {
   // With another world size nothing of the epoch may be left for this rank: the same as finished.
   const bool nothing_left =
-      is_elastic(pipeline_) && began_.consumed > 0 && is_finished(pipeline_.elastic, began_.consumed);
-  if (began_.finished || nothing_left) began_ = {.epoch = began_.epoch + 1};
+      is_elastic(pipeline_) && next_.consumed > 0 && is_finished(pipeline_.elastic, next_.consumed);
+  if (next_.finished || nothing_left) return {.epoch = next_.epoch + 1};
+  return next_;
+}
+
+// Ends the iteration under way and asks the user's orders for the epoch that begins: functions of the user,
+// which are called without the mutex.
+Status LoaderImpl::make_way(std::unique_lock<std::mutex>& control, bool anew) {
+  for (;;) {
+    if (pause(control, ended_by("begin"))) saver_.start();
+    const uint64_t epoch = upcoming().epoch;
+    if (!pipeline_.orders || (asked_ && asked_->epoch == epoch)) return {};
+    control.unlock();
+    auto asked = pipeline_.orders->ask(epoch);
+    control.lock();
+    if (!asked.ok()) return asked.status();
+    asked_ = *std::move(asked);
+    if (crew_ && !anew) return {};
+  }
+}
+
+Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control, bool anew) {
+  HEADRACE_TRY(check_outside_locked());
+  HEADRACE_TRY(make_way(control, anew));
+  if (crew_) return {};
+  IterationState begins = upcoming();
+  if (asked_ && !begins.order.empty() && begins.order != asked_->digest)
+    return invalid({.expected = "the positions that epoch " + std::to_string(begins.epoch) +
+                                " had when the state was saved",
+                    .got = "others",
+                    .fix = "the function or sampler must depend on the epoch alone"})
+        .in_op("reorder");
+  began_ = std::move(begins);
   next_ = {.epoch = began_.epoch + 1};
   paused_.reset();
   over_ = false, failure_ = {};
@@ -321,6 +354,7 @@ void LoaderImpl::wait_for_leaving(std::unique_lock<std::mutex>& control) {
 IterationState LoaderImpl::here(bool without_last) const {
   auto [delivered, finished, cursor] = executor_.handed(without_last);
   IterationState out{.epoch = began_.epoch, .elastic = is_elastic(pipeline_)};
+  if (asked_) out.order = asked_->digest;
   out.finished = finished;
   const bool nothing_here = plan_->size == 0;  // fewer samples than ranks, with even="drop"
   const uint64_t before = began_.consumed + began_.delivered;
@@ -347,7 +381,7 @@ Result<std::shared_ptr<Crew>> LoaderImpl::join_consumers() {
   if (!leaves && !failure_.ok()) return failure_;
   if (!crew_ && !leaves) {
     if (over_) return std::shared_ptr<Crew>();  // begin() starts the next epoch
-    HEADRACE_TRY(begin_locked(control));
+    HEADRACE_TRY(begin_locked(control, false));
   }
   std::lock_guard counting(counts_);
   ++consumers_;
@@ -510,11 +544,17 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
   auto fetcher = std::make_shared<Fetcher>(store, pool, stop);
   if (options.map_files) fetcher->allow_copies_of_maps();
   HEADRACE_ASSIGN(auto caching, auto_cache(options, limits.most, store, pool));
-  HEADRACE_ASSIGN(Pipeline pipeline,
-                  lower(plan, options.seed, options.rewrites_off, options.deterministic, std::move(fetcher),
-                        options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
-                        2 * options.io / options.ready + 1,  // some wait to be taken while others are read
-                        caching.get(), options.keep_failures));
+  HEADRACE_ASSIGN(
+      Pipeline pipeline,
+      lower(plan, std::move(fetcher),
+            {.seed = options.seed,
+             .rewrites_off = options.rewrites_off,
+             .ordered = options.deterministic,
+             .point_memory = options.checkpoints ? std::min(kMostPointMemory, options.memory_budget / 16) : 0,
+             .read_block = 2 * options.io / options.ready + 1,  // some wait to be taken while others are read
+             .caches = caching.get(),
+             .keep_failures = options.keep_failures,
+             .fewest_fields = options.fewest_fields}));
   if (options.map_files && pipeline.level) pipeline.level->allow_maps();
   if (options.rewrites_off.contains("all") || options.rewrites_off.contains("write_into_slot"))
     options.write_into_slot = false;

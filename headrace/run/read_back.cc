@@ -5,6 +5,7 @@
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text/text.h"
 #include "headrace/formats/opening/open.h"
+#include "headrace/graph/node.h"
 #include "headrace/io/wrapped_store.h"
 
 namespace headrace {

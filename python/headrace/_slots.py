@@ -36,7 +36,7 @@ def with_names(plan: str, names: Sequence[str]) -> str:
 def slots_in(tree: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield name, kind and description of each slot.
 
-    The kind is "source", "generator" or "function"; or "keys", "weights" or "choices": numbers alongside the data.
+    The kind is "source", "generator", "order" or "function"; or "keys", "weights" or "choices": numbers alongside the data.
     """
     for holder, kind in _places(tree):
         yield holder["slot"], kind, holder
@@ -68,7 +68,7 @@ def _places(node: Any, role: str = "source") -> Iterator[tuple[dict[str, Any], s
     functions = (
         [step.get("params") for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
     )
-    holders = [(node.get("source"), role), (node.get("generator"), "generator")]
+    holders = [(node.get("source"), role), (node.get("generator"), "generator"), (node.get("order"), "order")]
     for holder, kind in [*holders, *((params, "function") for params in functions)]:
         if isinstance(holder, dict) and isinstance(holder.get("slot"), str):
             yield holder, kind

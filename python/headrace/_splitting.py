@@ -1,4 +1,4 @@
-"""Verbs that choose elements once for all epochs: select, random_split, k_fold."""
+"""Verbs that choose elements by position: select, random_split, k_fold once for all epochs, and reorder for each."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from . import _core
-from ._arguments import names_checked, whole_number
+from ._arguments import names_checked, text, whole_number
 from ._errors import mismatch
 from ._line import users_line
+from ._making.epoch_order import epoch_order, length_of
 from ._verbs import Verbs
 
 if TYPE_CHECKING:
@@ -58,6 +59,39 @@ class SplittingVerbs(Verbs):
 
         numbers, bound = numbers_of("indices", indices)
         return self._then(_core.verb("select", [self._node, numbers], {}, users_line()), bound)
+
+    @names_checked
+    def reorder(
+        self, order: Any, *, length: int | None = None, seed: int = 0, slot: str = "order"
+    ) -> Dataset:
+        """Return the elements in an order of your own for each epoch, instead of `shuffle`.
+
+        The order is asked for once before an epoch begins, and must depend on the epoch alone: then an iteration resumes exactly, on
+        any number of ranks. A state of an epoch for which it now gives other positions is refused.
+
+        Args:
+            order: A function from the epoch (int, from 0) to positions from 0: integers in one dimension. Or a sampler with a length,
+                such as those of `torch.utils.data`: its `set_epoch` is called; without one, PyTorch's random numbers are seeded for
+                each epoch while it is asked, and the sampler's `generator` by its `initial_seed()`. Positions may be left out, and may
+                come several times; random operators then draw anew for each. Under `repeat(n)` it is asked for `n` epochs at once.
+            length: Number of positions of every epoch; the length of the dataset or of the sampler when not given.
+            seed: Seeds PyTorch's random numbers for samplers without `set_epoch` and `generator`.
+            slot: The name for binding the function or sampler to a saved plan.
+
+        Raises:
+            TypeError: it is neither a function nor a sampler, or its positions are not integers.
+            ValueError: there is no random access or no exact length, or there is a shuffle before it. When an epoch begins: it gives
+                another number of positions, or one that is negative or not below the length.
+
+        Example:
+            ds.reorder(lambda epoch: np.random.default_rng(epoch).permutation(len(ds)))
+        """
+        named = text("reorder", "slot", slot)
+        wanted = None if length is None else whole_number("reorder", "length", length)
+        seeded = whole_number("reorder", "seed", seed, end=2**63)
+        total = _core.fixed_total(self._node, "reorder", "positions")
+        made = epoch_order(order, length_of(order, wanted, total), named, seeded)
+        return self._then(_core.reorder(self._node, made, users_line()), (named, order))
 
     @names_checked
     def random_split(

@@ -807,6 +807,40 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
             raise TypeError(f"this dataset has no exact length: {self._why_no_length()}")
         return size
 
+    def count(self) -> int:
+        """Return the number of elements of epoch 0: at once where it is known, otherwise by a pass over the data.
+
+        The pass computes no more than the number depends on: fields that no filter, `flat_map` or `unbatch` looks at are neither read nor
+        decoded. Its result is kept in the user's cache folder for the same plan and data, unless the plan has Python or C functions,
+        generators or arrays of the program.
+
+        Raises:
+            ValueError: the dataset never ends.
+
+        Example:
+            boxes = ds.flat_map(lambda s: s["boxes"])
+            boxes = boxes.assert_cardinality(boxes.count())  # len(boxes) is exact, and shard() needs no steps=
+        """
+        return int(_core.count(self._node, self._options.get("seed", 0)))
+
+    def assert_cardinality(self, count: int) -> Dataset:
+        """Return the same elements, with a length that you know: an epoch of another number of elements is an error.
+
+        It gives a dataset after `filter`, `flat_map`, `unbatch` or `from_generator` an exact `len`, so that `shard` evens out ranks without
+        `steps=`: then every rank computes all elements before it and takes its own. `tf.data` has the same verb.
+
+        Args:
+            count: Number of elements of an epoch, over all ranks.
+
+        Raises:
+            ValueError: the length is known to be another one, or there is a `shard` before it. At the end of an epoch: it had fewer
+                elements; at the first one too many: it has more.
+
+        Example:
+            ds.filter(is_large).assert_cardinality(71_342)
+        """
+        return self._with_verb("assert_cardinality", count=whole_number("assert_cardinality", "count", count))
+
     def _why_no_length(self) -> str:
         if self._node.endless:
             return "it never ends"
@@ -816,7 +850,7 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         verb = node.describe()["verb"]
         if verb == "from_generator":
             return "the number of samples of a generator is not known in advance"
-        return f"the number of elements after {verb} is only known after a run"
+        return f"the number of elements after {verb} is only known after a run; count() counts them, and assert_cardinality(n) says it"
 
     def __getitem__(self, position: int | slice) -> Any:
         """Compute one element of epoch 0 immediately; a slice gives a list. `skip` and `take` give datasets instead."""

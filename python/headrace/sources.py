@@ -26,6 +26,7 @@ from ._making.element import (
     to_leaf,
     with_fields,
 )
+from ._making.epoch_order import epoch_order, length_of
 from ._making.frames import columns_of, without_nulls
 from ._making.generator import Filled, Pass, filled, form_of_samples, name_of, opener
 from ._ragged import Ragged, ragged
@@ -472,13 +473,17 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
     slots = [slot for slot, _, _ in places]
     reads = {name: paths for name, paths in _core.plan_reads(text) if name not in slots}
     _check_names(bind, slots, reads)
-    sources, generators = {}, {}
+    sources, generators, orders = {}, {}, {}
     for slot, kind, described in places:
         if slot not in bind:
             continue
         if kind == "generator" and {"names", "specs", "structure"} <= described.keys():
             form = Form(described["names"], described["specs"], described["structure"], "the plan")
             generators[slot] = _generator(bind[slot], slot, form)
+        elif kind == "order" and isinstance(described.get("size"), int):
+            orders[slot] = epoch_order(
+                bind[slot], length_of(bind[slot], described["size"], 0), slot, described.get("seed", 0)
+            )
         elif kind in BESIDE.values():
             sources[slot] = numbers_source(kind, bind[slot], slot)
         elif kind == "source":
@@ -497,7 +502,7 @@ def open_plan(text: str, bind: Mapping[str, Any], options: Mapping[str, Any]) ->
         return bind_function(of_pair(bind[slot]) if is_step else bind[slot], slot, params)
 
     paths = {name: _paths_of(name, bind[name]) for name in reads if name in bind}
-    node, seed = _core.load_plan(text, sources, generators, function, paths, lambda: asked()[0][:2])
+    node, seed = _core.load_plan(text, sources, generators, orders, function, paths, lambda: asked()[0][:2])
     return Dataset(node, {**({"seed": seed} if seed else {}), **options}, bound_in(tree, bind))
 
 

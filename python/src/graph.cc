@@ -25,6 +25,7 @@
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
+#include "python/src/epoch_order.h"
 #include "python/src/functions/function.h"
 
 namespace headrace::python {
@@ -178,8 +179,7 @@ bool varies_by_epoch(const Node& node) {
   return find_node(node, [](const Node& one) {
     const Program* program = program_of(one.kind);
     const auto call_varies = [](const Call& call) { return headrace::varies_by_epoch(call); };
-    return one.as<Shuffle>() || one.as<Draw>() ||
-           (program && std::ranges::any_of(program->steps, call_varies));
+    return facts_of(one).reorders || (program && std::ranges::any_of(program->steps, call_varies));
   });
 }
 
@@ -193,17 +193,20 @@ std::string plan_text(const NodeHandle& node, uint64_t seed) {
   return unwrap(Dataset(Result<NodePtr>(node.node)).plan(seed));
 }
 
-// `sources`: slot to Source; `generators`: slot to Generator; `function(slot, params)` returns a Function or
-// raises; `paths`: name of a read to its paths; `ask()` returns rank and world.
+// `sources`: slot to Source; `generators`: slot to Generator; `orders`: slot to EpochOrder; `function(slot,
+// params)` returns a Function or raises; `paths`: name of a read to its paths; `ask()` returns rank and
+// world.
 std::pair<NodeHandle, uint64_t> load(const std::string& json, const nb::dict& sources,
-                                     const nb::dict& generators, nb::object function, const nb::dict& paths,
-                                     nb::object ask) {
+                                     const nb::dict& generators, const nb::dict& orders, nb::object function,
+                                     const nb::dict& paths, nb::object ask) {
   Bindings bindings;
   for (const auto& [slot, source] : sources)
     bindings.sources.emplace(nb::cast<std::string>(slot), nb::cast<const SourceHandle&>(source).source);
   for (const auto& [slot, generator] : generators)
     bindings.generators.emplace(nb::cast<std::string>(slot),
                                 nb::cast<const GeneratorHandle&>(generator).generator);
+  for (const auto& [slot, order] : orders)
+    bindings.orders.emplace(nb::cast<std::string>(slot), nb::cast<const EpochOrderHandle&>(order).order);
   bindings.function = [&](const std::string& slot, const Value& params) -> Result<OpPtr> {
     return nb::cast<const FunctionHandle&>(function(slot, to_python(params))).op;
   };
@@ -311,6 +314,12 @@ void bind_verbs(nb::module_& m) {
       [](const GeneratorHandle& g, const std::string& at) { return node_of(Generate{g.generator}, {}, at); },
       nb::arg("generator"), at);
   m.def(
+      "reorder",
+      [](const NodeHandle& n, const EpochOrderHandle& order, const std::string& at) {
+        return node_of(Reorder{order.order}, {n.node}, at);
+      },
+      in, nb::arg("order"), at);
+  m.def(
       "with_engine_field",
       [](const NodeHandle& n, const std::string& field, const std::string& name, const std::string& at) {
         const int which = field == "valid" ? kValidField : kIdField;
@@ -323,6 +332,15 @@ void bind_verbs(nb::module_& m) {
 }  // namespace
 
 void bind_graph(nb::module_& m) {
+  nb::class_<EpochOrderHandle>(m, "EpochOrder", "An order of the user's own.");
+  m.def(
+      "epoch_order",
+      [](uint64_t size, std::string slot, uint64_t seed, std::string label, nb::object positions) {
+        return EpochOrderHandle{
+            make_epoch_order(size, std::move(slot), seed, std::move(label), std::move(positions))};
+      },
+      nb::arg("size"), nb::arg("slot"), nb::arg("seed"), nb::arg("label"), nb::arg("positions"),
+      "An order whose positions(epoch) are bytes: int64 each.");
   nb::class_<FunctionHandle>(m, "Function", "A Python or C function as an operator.");
   m.def(
       "make_function", &make_function, nb::arg("slot"), nb::arg("label"), nb::arg("input"), nb::arg("output"),
@@ -372,6 +390,18 @@ void bind_graph(nb::module_& m) {
       },
       nb::arg("verb"), nb::arg("lengths"), nb::arg("total"), "The sizes of the parts of a split.");
   m.def(
+      "count",
+      [](const NodeHandle& n, uint64_t seed) {
+        LoaderOptions options;
+        options.seed = seed;
+        Result<uint64_t> found = [&] {
+          const NoGil nogil;
+          return Dataset(Result<NodePtr>(n.node)).count(std::move(options));
+        }();
+        return unwrap(std::move(found));
+      },
+      nb::arg("node"), nb::arg("seed"), "Elements of epoch 0.");
+  m.def(
       "permuted",
       [](uint64_t seed, uint64_t total) {
         std::vector<uint64_t> out(total);
@@ -393,8 +423,8 @@ void bind_graph(nb::module_& m) {
       },
       nb::arg("rank"), nb::arg("world"), nb::arg("replicate"),
       "Rank and world where `replicate` consecutive ranks share their data.");
-  m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("function"),
-        nb::arg("paths"), nb::arg("ask"),
+  m.def("load_plan", &load, nb::arg("json"), nb::arg("sources"), nb::arg("generators"), nb::arg("orders"),
+        nb::arg("function"), nb::arg("paths"), nb::arg("ask"),
         "A plan and its seed; function(slot, params) returns a Function, ask() rank and world.");
   m.def(
       "plan_reads",

@@ -138,3 +138,54 @@ def test_rows_of_a_ragged_batch_go_to_a_device_as_one():
 def test_pytorchs_dataloader_does_not_take_a_loader(ds):
     with pytest.raises(TypeError, match="a loader replaces DataLoader"):
         list(DataLoader(ds.batch(4).torch(), batch_size=None))
+
+
+def shuffled(epoch_sampler, epochs=2, **options):
+    loader = hr.range(50).reorder(epoch_sampler, **options).numpy()
+    return [[int(x) for x in loader] for _ in range(epochs)]
+
+
+def samplers():
+    data = range(50)
+    generator = torch.Generator().manual_seed(3)
+    weights = torch.arange(1.0, 51)
+    return [
+        torch.utils.data.RandomSampler(data),
+        torch.utils.data.RandomSampler(data, generator=generator),
+        torch.utils.data.RandomSampler(data, replacement=True, num_samples=70),
+        torch.utils.data.WeightedRandomSampler(weights, 40),
+        torch.utils.data.SubsetRandomSampler(range(10, 30)),
+        torch.utils.data.DistributedSampler(data, num_replicas=1, rank=0),
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_samplers_of_torch_give_an_order_that_can_be_repeated(number):
+    torch.manual_seed(1)
+    sampler = samplers()[number]
+    state = torch.get_rng_state()
+    first = shuffled(sampler)
+    assert torch.equal(state, torch.get_rng_state())
+    assert first[0] != first[1]
+    torch.manual_seed(2)
+    assert shuffled(samplers()[number]) == first
+
+
+def test_a_resumed_run_has_the_rest_of_a_random_sampler():
+    whole = shuffled(samplers()[0], 1)[0]
+    loader = hr.range(50).reorder(samplers()[0]).numpy()
+    begun = iter(loader)
+    assert [int(next(begun)) for _ in range(20)] == whole[:20]
+    other = hr.range(50).reorder(samplers()[0]).numpy()
+    other.load_state_dict(loader.state_dict())
+    assert [int(x) for x in other] == whole[20:]
+    assert shuffled(samplers()[0], 1, seed=1)[0] != whole
+
+
+def test_batch_samplers_and_samplers_of_ranks_are_refused():
+    batches = torch.utils.data.BatchSampler(range(50), 5, drop_last=False)
+    with pytest.raises(hr.HeadraceError, match="let batch.. after reorder.. make batches"):
+        shuffled(batches)
+    ranks = torch.utils.data.DistributedSampler(range(50), num_replicas=2, rank=1)
+    with pytest.raises(ValueError, match="got DistributedSampler of 2 ranks"):
+        shuffled(ranks)

@@ -9,13 +9,6 @@ bool is_elementwise(const Program& program) {
   return std::ranges::all_of(program.steps, [](const Call& call) { return call.op->elementwise(); });
 }
 
-// Verbs that pass elements on unchanged.
-bool hands_on(const Node& node) {
-  return node.as<Filter>() || node.as<Shuffle>() || node.as<Shard>() || node.as<Repeat>() ||
-         node.as<Take>() || node.as<Skip>() || node.as<OnError>() || node.as<TakeWhile>() ||
-         node.as<Unique>() || node.as<Cache>() || node.as<Draw>() || node.as<SortBy>() || node.as<Select>();
-}
-
 // From the shapes alone; `rows` stands for the first dimension of every field.
 std::optional<double> by_shapes(const Schema& schema, std::optional<uint64_t> rows) {
   double bytes = 0;
@@ -40,7 +33,7 @@ std::optional<ElementSize> by_inputs(const Node& node, const ElementSizes& sizes
     if (found == sizes.end()) return std::nullopt;
     below.push_back(found->second);
   }
-  if (hands_on(node)) return below[0];
+  if (facts_of(node).hands_on) return below[0];
   if (const auto* batch = node.as<Batch>(); batch && !batch->padding) return stacked(batch->size, below[0]);
   if (const auto* window = node.as<Window>(); window && !window->ragged)
     return stacked(window->size, below[0]);
@@ -69,7 +62,7 @@ std::optional<uint64_t> rows_of_element(const Node& node) {
   if (const auto* batch = node.as<Batch>()) return batch->size;
   if (const auto* window = node.as<Window>()) return window->size;
   const auto* map = node.as<Map>();
-  if (hands_on(node) || (map && is_elementwise(map->program))) return rows_of_element(*node.input());
+  if (facts_of(node).hands_on || (map && is_elementwise(map->program))) return rows_of_element(*node.input());
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "headrace/graph/passes/dead_fields.h"
+#include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
 namespace {
@@ -131,7 +132,7 @@ struct Narrowing {
 
   // Verbs that pass elements on; their other inputs, if any, are side inputs of numbers.
   template <class Verb> Narrowed operator()(const Verb& verb) const {
-    static_assert(facts_of<Verb>().moves_indices || std::is_same_v<Verb, OnError>);
+    static_assert(facts_of<Verb>().hands_on);
     const Narrowed below = narrow(node->input(), wanted);
     std::vector<NodePtr> inputs = node->inputs;
     inputs[0] = below.node;
@@ -226,5 +227,23 @@ Narrowed narrow(const NodePtr& node, const Fields& wanted) {
 }  // namespace
 
 NodePtr with_used_fields(const NodePtr& root) { return narrow(root, all_of(*root)).node; }
+
+NodePtr with_fewest_fields(const NodePtr& root) {
+  NodePtr best = with_used_fields(root);
+  const auto skips = [](const Node& node) { return node.as<OnError>() && drops_or_adds(node); };
+  if (find_node(*root, skips)) return best;
+  // Steps first, then fields that are read.
+  const auto cost = [](const NodePtr& node) {
+    std::pair<size_t, size_t> out{0, 0};
+    each_call(*node, [&](const Call&) { ++out.first; });
+    each_node(*node, [&](const Node& one) { out.second += one.inputs.empty() ? one.schema.size() : 0; });
+    return out;
+  };
+  for (const int field : all_of(*root)) {
+    NodePtr made = narrow(root, {field}).node;
+    if (cost(made) < cost(best)) best = std::move(made);
+  }
+  return best;
+}
 
 }  // namespace headrace

@@ -8,6 +8,7 @@
 #include "headrace/core/status.h"
 #include "headrace/core/value.h"
 #include "headrace/formats/generator.h"
+#include "headrace/graph/epoch_order.h"
 #include "headrace/graph/handles.h"
 #include "headrace/graph/ranks.h"
 
@@ -17,6 +18,7 @@ namespace headrace {
 struct Bindings {
   std::map<std::string, SourcePtr> sources;  // arrays and sequences
   std::map<std::string, GeneratorPtr> generators;
+  std::map<std::string, EpochOrderPtr> orders;
   // Python and C functions: the operator for a slot and its parameters.
   std::function<Result<OpPtr>(const std::string& slot, const Value& params)> function;
   // Other paths for reads, by name: "read_0" is the first of the plan. One path, or those of a list.

@@ -134,6 +134,29 @@ template <> struct MemberType<GeneratorPtr> {
   }
   static std::string text() { return "a generator"; }
 };
+template <> struct MemberType<EpochOrderPtr> {
+  static Value out(const EpochOrderPtr& v) { return v->describe(); }
+  static Status in(const Value& v, const MakingVerb& making, EpochOrderPtr& o, std::string_view) {
+    const std::string* slot = v.find("slot") ? v.find("slot")->text() : nullptr;
+    const auto size = v.get_integer("size");
+    if (!slot || !size.ok() || *size < 0)
+      return invalid({.expected = "an 'order' with a 'slot' and a 'size'", .got = v.dump()})
+          .in_op("reorder")
+          .in_op("plan");
+    const auto it = making.bindings->orders.find(*slot);
+    if (it == making.bindings->orders.end())
+      return invalid("the function or sampler in slot '" + *slot + "' is not bound; pass bind={\"" + *slot +
+                     "\": …} in Python")
+          .in_op("plan");
+    o = it->second;
+    if (o->size() != static_cast<uint64_t>(*size))
+      return invalid({.expected = std::to_string(*size) + " positions an epoch in slot '" + *slot + "'",
+                      .got = std::to_string(o->size())})
+          .in_op("plan");
+    return {};
+  }
+  static std::string text() { return "an order"; }
+};
 template <> struct MemberType<Program> {
   static Value out(const Program& v) { return program_to_value(v); }
   static std::string text() { return "a program"; }

@@ -12,6 +12,7 @@ class MemoryCaches;
 struct Cache {
   static constexpr std::string_view verb = "cache",
                                     doc = "Elements are computed once, as in epoch 0, and kept.";
+  static constexpr VerbFacts facts{.hands_on = true};
   std::string path;         // a folder; "": in memory
   uint64_t max_memory = 0;  // bytes; 0: half of what the process may use
   std::string version;  // of the user's functions below, for files: a new version ignores the old elements

@@ -7,7 +7,7 @@ namespace headrace {
 
 struct Filter {
   static constexpr std::string_view verb = "filter", doc = "The elements for which a predicate is true.";
-  static constexpr VerbFacts facts{.drops_or_adds = true};
+  static constexpr VerbFacts facts{.drops_or_adds = true, .hands_on = true};
   Program program;
   static constexpr std::tuple fields{Member{"program", &Filter::program, "The predicate: one bool ()."}};
 

@@ -20,10 +20,7 @@ Status widen(const Node& node, const std::string& name, TensorSpec& mine, const 
 
 }  // namespace
 
-bool reorders_each_epoch(const Node& node) {
-  const auto* shuffle = node.as<Shuffle>();
-  return (shuffle && shuffle->reshuffle_each_epoch) || node.as<Draw>();
-}
+bool reorders_each_epoch(const Node& node) { return facts_of(node).reorders; }
 bool order_varies(const Node& node) { return find_node(node, reorders_each_epoch); }
 
 uint64_t add_sizes(uint64_t a, uint64_t b) {
@@ -141,9 +138,9 @@ Result<uint64_t> fixed_total(const Node& data, const std::string& verb, const st
         ": needs random access and an exact length, which are lost after filter, unbatch, a window "
         "shuffle, on_error(\"skip\") or an endless repeat");
   if (order_varies(data))
-    return invalid(verb + ": " + what + " belong to elements by position, which a shuffle or sample before " +
-                   verb + " changes every epoch; put " + verb +
-                   " first, or use shuffle(reshuffle_each_epoch=False)");
+    return invalid(
+        verb + ": " + what + " belong to elements by position, which a shuffle, sample or reorder before " +
+        verb + " changes every epoch; put " + verb + " first, or use shuffle(reshuffle_each_epoch=False)");
   return *data.total;
 }
 

@@ -12,10 +12,16 @@ template <> struct EnumNames<OnErrorPolicy> {
 struct OnError {
   static constexpr std::string_view verb = "on_error",
                                     doc = "What happens to samples that cannot be read or computed.";
+  static constexpr VerbFacts facts{.hands_on = true};
   OnErrorPolicy policy = OnErrorPolicy::raise;
   static constexpr std::tuple fields{Member{
       "policy", &OnError::policy, "End the run, leave the sample out, or put another one in its place."}};
 
+  VerbFacts own_facts() const {
+    VerbFacts out = facts;
+    out.drops_or_adds = policy == OnErrorPolicy::skip;
+    return out;
+  }
   Status infer(Node& node) const;
   std::string details() const;
 };

@@ -13,7 +13,8 @@ struct Draw {  // last input: the weights, float64
   static constexpr std::string_view
       verb = "sample",
       doc = "Elements drawn by weights, others each epoch; the last input holds the weights.";
-  static constexpr VerbFacts facts{.moves_indices = true};
+  static constexpr VerbFacts facts{
+      .moves_indices = true, .hands_on = true, .jumps = true, .reorders = true, .counts = true};
   Seed seed = 0;
   bool replacement = true;
   std::optional<uint64_t> count;

@@ -7,7 +7,6 @@
 #include "headrace/graph/verbs/inference.h"
 
 namespace headrace {
-namespace {
 
 std::shared_ptr<const std::vector<uint32_t>> occurrences_of(const std::vector<uint64_t>& indices) {
   std::unordered_map<uint64_t, uint32_t> counts;
@@ -18,8 +17,6 @@ std::shared_ptr<const std::vector<uint32_t>> occurrences_of(const std::vector<ui
   if (counts.size() == indices.size()) return nullptr;
   return std::make_shared<const std::vector<uint32_t>>(std::move(out));
 }
-
-}  // namespace
 
 Status Select::infer(Node& node) {
   HEADRACE_TRY(check_numbers(node, 2));

@@ -12,9 +12,9 @@ struct Select {  // last input: the positions, int64
                                     doc =
                                         "The elements at given positions, in the order of the positions; "
                                         "the last input holds them.";
-  static constexpr VerbFacts facts{.moves_indices = true};
+  static constexpr VerbFacts facts{.moves_indices = true, .hands_on = true, .jumps = true, .counts = true};
   std::shared_ptr<const std::vector<uint64_t>> order = nullptr;
-  // How often each index came before; null if none comes twice. Draws of one sample differ by it.
+  // As occurrences_of(). Draws of one sample differ by it.
   std::shared_ptr<const std::vector<uint32_t>> occurrences = nullptr;
   SourcePtr made_of = nullptr;
   static constexpr std::tuple<> fields{};
@@ -22,5 +22,8 @@ struct Select {  // last input: the positions, int64
   Status infer(Node& node);
   std::string details() const;
 };
+
+// How often each index came before; null if none comes twice.
+std::shared_ptr<const std::vector<uint32_t>> occurrences_of(const std::vector<uint64_t>& indices);
 
 }  // namespace headrace

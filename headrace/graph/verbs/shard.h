@@ -19,7 +19,7 @@ template <> struct EnumNames<RanksOf> {
 struct Shard {
   static constexpr std::string_view verb = "shard",
                                     doc = "The part of one rank, with as many elements on every rank.";
-  static constexpr VerbFacts facts{.moves_indices = true};
+  static constexpr VerbFacts facts{.moves_indices = true, .hands_on = true};
   // Where `ranks` is set, those that with_ranks() found last.
   uint32_t rank = 0, world = 1;
   Even even = Even::wrap;

@@ -8,7 +8,8 @@ struct Shuffle {
   static constexpr std::string_view
       verb = "shuffle",
       doc = "Another order each epoch: of all elements, of those in a window, or of the data's blocks.";
-  static constexpr VerbFacts facts{.moves_indices = true};  // without a window, which ends random access
+  static constexpr VerbFacts facts{.moves_indices = true,
+                                   .hands_on = true};  // without a window, which ends random access
   Seed seed = 0;
   uint64_t window = 0;  // 0: all elements, by permutation
   uint64_t blocks = 0;  // other than 0: shuffles the blocks of the data, then the samples of every n blocks
@@ -22,6 +23,11 @@ struct Shuffle {
              "Whether every epoch has an order of its own; false: all have that of epoch 0.",
              Presence::if_changed}};
 
+  VerbFacts own_facts() const {
+    VerbFacts out = facts;
+    out.jumps = window == 0 && blocks == 0, out.counts = window == 0, out.reorders = reshuffle_each_epoch;
+    return out;
+  }
   Status infer(Node& node) const;
   std::string details() const;
   // Of the epoch whose order an epoch has.

@@ -6,7 +6,7 @@ namespace headrace {
 
 struct Skip {
   static constexpr std::string_view verb = "skip", doc = "All but the first elements of an epoch.";
-  static constexpr VerbFacts facts{.moves_indices = true};
+  static constexpr VerbFacts facts{.moves_indices = true, .hands_on = true, .counts = true};
   uint64_t count = 0;
   static constexpr std::tuple fields{Member{"count", &Skip::count, "Number of elements left out."}};
 

@@ -11,7 +11,7 @@ struct SortBy {  // last input: the keys, numbers
   static constexpr std::string_view verb = "sort_by",
                                     doc =
                                         "Elements in the order of their keys; the last input holds the keys.";
-  static constexpr VerbFacts facts{.moves_indices = true};
+  static constexpr VerbFacts facts{.moves_indices = true, .hands_on = true, .jumps = true, .counts = true};
   bool descending = false;
   std::shared_ptr<const std::vector<uint64_t>> order = nullptr;
   SourcePtr made_of = nullptr;

@@ -7,7 +7,7 @@ namespace headrace {
 
 struct Unique {
   static constexpr std::string_view verb = "unique", doc = "The elements whose key no earlier one has.";
-  static constexpr VerbFacts facts{.drops_or_adds = true};
+  static constexpr VerbFacts facts{.drops_or_adds = true, .hands_on = true};
   Program program;
   static constexpr std::tuple fields{Member{"program", &Unique::program, "The key, of one or more fields."}};
 

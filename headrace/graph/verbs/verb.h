@@ -24,12 +24,17 @@
 
 namespace headrace {
 
-// What passes and the run ask of a verb: `static constexpr VerbFacts facts{…}` where one is true.
+// What passes and the run ask of a verb: `static constexpr VerbFacts facts{…}` where one is true. Where one
+// depends on the members, `VerbFacts own_facts() const` has those of the value.
 struct VerbFacts {
   bool moves_indices = false;  // only chooses or permutes positions, while there is random access
   bool gathers = false;        // an element is made of several
   bool is_union = false;       // elements come from several inputs
   bool drops_or_adds = false;  // how many elements come out depends on the data
+  bool hands_on = false;       // elements come out unchanged
+  bool jumps = false;          // with random access, positions that follow one another are far apart below
+  bool reorders = false;       // another order in each epoch
+  bool counts = false;         // behind a shard it counts this rank's elements: another world has others
 };
 
 enum class Presence : uint8_t {
@@ -71,6 +76,13 @@ template <class Verb> constexpr VerbFacts facts_of() {
     return Verb::facts;
   else
     return {};
+}
+
+template <class Verb> VerbFacts facts_of(const Verb& verb) {
+  if constexpr (requires { verb.own_facts(); })
+    return verb.own_facts();
+  else
+    return facts_of<Verb>();
 }
 
 // A number of 64 bits without a sign that JSON keeps as one with a sign: seeds.

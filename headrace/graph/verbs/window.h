@@ -9,7 +9,7 @@ struct Window {
   static constexpr std::string_view
       verb = "window",
       doc = "Rows of `size` elements, `stride` apart, each beginning `shift` elements after the one before.";
-  static constexpr VerbFacts facts{.gathers = true};
+  static constexpr VerbFacts facts{.gathers = true, .counts = true};
   uint64_t size = 1, shift = 1, stride = 1;
   bool drop_last = false, ragged = false;
   static constexpr std::tuple fields{

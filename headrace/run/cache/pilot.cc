@@ -100,11 +100,15 @@ class Reader {
   static Result<std::unique_ptr<Reader>> make(const NodePtr& below, std::shared_ptr<Store> store,
                                               const PilotOptions& options) {
     uint32_t leaves = 0;
-    HEADRACE_ASSIGN(std::unique_ptr<Level> level, lower_level(*below, leaves));
+    HEADRACE_ASSIGN(const std::shared_ptr<AskedOrders> orders, AskedOrders::of(*below));
+    HEADRACE_ASSIGN(std::unique_ptr<Level> level, lower_level(*below, leaves, orders));
     for (LeafPlan& leaf : level->leaves) mark_part_readers(leaf.programs);
     uint32_t operators = 0;
     each_call(*below, [&](const Call& call) { operators = std::max(operators, call.ordinal + 1); });
     auto out = std::make_unique<Reader>();
+    if (orders) {
+      HEADRACE_ASSIGN(out->asked_, orders->ask(0));
+    }
     out->pool_ = options.pool;
     out->counters_ = std::make_unique<Counters>(operators);
     out->evaluator_ = std::make_unique<Evaluator>(out->pool_.get(), out->counters_.get(), options.seed, true);
@@ -161,6 +165,7 @@ class Reader {
   }
 
   std::shared_ptr<Pool> pool_;
+  std::shared_ptr<const AskedOrders::Epoch> asked_;  // the user's orders; null if there are none
   std::unique_ptr<Counters> counters_;
   std::unique_ptr<Evaluator> evaluator_;
   std::shared_ptr<const Level> level_;

@@ -45,6 +45,7 @@ struct LoaderOptions {
   // A sample that fails is delivered with its error (Sample::failure), and the run continues. REQUIRES: the
   // plan has random access and no batches.
   bool keep_failures = false;
+  bool fewest_fields = false;                   // elements have only what their number depends on
   bool may_lack_last = false;                   // save(true) and stop(true) may be called
   bool watched = true;                          // false: no costs of samples and no timeline; for benchmarks
   std::optional<uint64_t> virtual_seed;         // tests: one thread, schedule by this seed

@@ -29,7 +29,8 @@ bool shares_blocks(const LeafPlan& leaf) {
 
 class LevelLowering {
  public:
-  LevelLowering(Level& level, uint32_t& leaves) : level_(level), leaves_(leaves) {}
+  LevelLowering(Level& level, uint32_t& leaves, const std::shared_ptr<const AskedOrders>& asked)
+      : level_(level), leaves_(leaves), asked_(asked) {}
 
   Result<std::unique_ptr<Order>> visit(const Node& node) {
     return std::visit([&](const auto& kind) { return lower(node, kind); }, node.kind);
@@ -50,7 +51,7 @@ class LevelLowering {
     LeafPlan leaf;
     leaf.batch = batch;
     leaf.shift = batch.size;
-    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_));
+    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_, asked_));
     leaf.made_at = made_at(node);
     leaf.incoming = node.schema;
     return add(std::move(leaf));
@@ -109,6 +110,7 @@ class LevelLowering {
     return Order::skip(std::move(order), skip.count);
   }
   Made lower(const Node& node, const Take&) { return visit(*node.input()); }
+  Made lower(const Node& node, const AssertCardinality&) { return visit(*node.input()); }
   Made lower(const Node& node, const Shard& shard) {
     if (shard.deals()) {
       level_.shard = shard;
@@ -131,7 +133,7 @@ class LevelLowering {
     LeafPlan leaf;
     leaf.batch = {window.size, window.drop_last, window.ragged};
     leaf.shift = window.shift, leaf.stride = window.stride;
-    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_));
+    HEADRACE_ASSIGN(leaf.rows, lower_level(*node.input(), leaves_, asked_));
     leaf.made_at = made_at(node);
     leaf.incoming = node.schema;
     return add(std::move(leaf));
@@ -139,7 +141,7 @@ class LevelLowering {
   Made lower(const Node& node, const Zip& zip) {
     LeafPlan leaf;
     for (const NodePtr& input : node.inputs) {
-      HEADRACE_ASSIGN(auto level, lower_level(*input, leaves_));
+      HEADRACE_ASSIGN(auto level, lower_level(*input, leaves_, asked_));
       leaf.zipped.push_back(std::move(level));
     }
     leaf.ids = zip.ids;
@@ -169,6 +171,11 @@ class LevelLowering {
     HEADRACE_ASSIGN(auto order, visit(*node.input()));
     keep_what_fits();
     return Order::chosen(std::move(order), select.order, select.occurrences);
+  }
+  Made lower(const Node& node, const Reorder& reorder) {
+    HEADRACE_ASSIGN(auto order, visit(*node.input()));
+    keep_what_fits();
+    return asked_order(std::move(order), reorder.order, asked_);
   }
   template <class Border> Made lower(const Node& node, const Border&) {
     return internal_error(std::string(kind_name(node.kind)) + " has no random access");
@@ -205,6 +212,7 @@ class LevelLowering {
 
   Level& level_;
   uint32_t& leaves_;
+  const std::shared_ptr<const AskedOrders>& asked_;
   uint32_t marks_ = 0;
 };
 
@@ -228,9 +236,10 @@ void find_straight(LeafPlan& leaf) {
 
 }  // namespace
 
-Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves) {
+Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves,
+                                           const std::shared_ptr<const AskedOrders>& asked) {
   auto level = std::make_unique<Level>();
-  HEADRACE_ASSIGN(level->order, LevelLowering(*level, leaves).visit(node));
+  HEADRACE_ASSIGN(level->order, LevelLowering(*level, leaves, asked).visit(node));
   level->total = *node.total;
   level->schema = node.schema;
   for (LeafPlan& leaf : level->leaves) find_straight(leaf);

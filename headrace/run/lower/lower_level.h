@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <memory>
 
+#include "headrace/run/order/asked_orders.h"
 #include "headrace/run/order/level.h"
 
 namespace headrace {
 
-// REQUIRES: node->indexed, numbered. Leaves are numbered from `leaves` on.
-Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves);
+// REQUIRES: node->indexed, numbered. Leaves are numbered from `leaves` on. `asked`: of the plan that the node
+// is part of; null if it has no reorder.
+Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves,
+                                           const std::shared_ptr<const AskedOrders>& asked);
 
 }  // namespace headrace

@@ -129,7 +129,7 @@ class Lowering {
 
   Made level(const Node& node) {
     uint32_t leaves = 0;
-    HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves));
+    HEADRACE_ASSIGN(std::unique_ptr<Level> lowered, lower_level(node, leaves, pipeline_.orders));
     mark_and_note_parts(*lowered, pipeline_);
     list_caches(*lowered, pipeline_.caches);
     std::optional<Shard> dealt;
@@ -313,11 +313,12 @@ class Lowering {
     branches_ = outside, stage_ = nullptr, pipeline_.level = nullptr;
     return join(std::move(children));
   }
-  Made lower(const Node&, const Draw&) { return internal_error("sample is indexed"); }
-  Made lower(const Node&, const SortBy&) { return internal_error("sort_by is indexed"); }
-  Made lower(const Node&, const Select&) { return internal_error("select is indexed"); }
-  Made lower(const Node&, const Read&) { return internal_error("read is indexed"); }
-  Made lower(const Node&, const Cache&) { return internal_error("cache is indexed"); }
+  Made lower(const Node& node, const AssertCardinality& asserted) {
+    return verb(node, [&](StreamPtr c) { return cardinality_stream(std::move(c), asserted.count); });
+  }
+  template <class Verb> Made lower(const Node& node, const Verb&) {
+    return internal_error(std::string(kind_name(node.kind)) + " is part of a level");
+  }
 
   Pipeline& pipeline_;
   std::shared_ptr<Fetcher> fetcher_;
@@ -390,8 +391,7 @@ Pipeline::Sharing sharing_of(const Node& root, bool ordered) {
     const auto* shuffle = node.as<Shuffle>();
     const bool border = drops_or_adds(node) || node.as<Scan>() || (shuffle && shuffle->window > 0);
     if (gathers(node)) batch_below = &node;
-    const bool counts = node.as<Take>() || node.as<Skip>() || (shuffle && shuffle->window == 0) ||
-                        node.as<Window>() || node.as<Draw>() || node.as<SortBy>() || node.as<Select>();
+    const bool counts = facts_of(node).counts;
     unbatches += node.as<Unbatch>() != nullptr;
     if (border || (node.as<Repeat>() && !length_known)) out.whose = Whose::rank;
     if (out.whose == Whose::any && counts) out.whose = Whose::world;
@@ -434,17 +434,16 @@ Status check_marks(const Node& root) {
 
 }  // namespace
 
-Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
-                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory,
-                       uint64_t read_block, CachePlacer* caches, bool keep_failures) {
+Result<Pipeline> lower(const NodePtr& root, std::shared_ptr<Fetcher> fetcher, const LowerOptions& options) {
   Pipeline out;
   HEADRACE_ASSIGN(const NodePtr covered, place_on_error(number(root)));
-  const NodePtr placed =
-      with_used_fields(with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), seed));
+  const NodePtr keyed =
+      with_cache_keys(without_dead_fields(filters_first(place_shard(covered))), options.seed);
+  const NodePtr placed = options.fewest_fields ? with_fewest_fields(keyed) : with_used_fields(keyed);
   NodePtr planar = with_planar_chains(placed, out.parts);
-  if (caches) planar = caches->place(planar);
-  out.plan = rewrite(planar, rewrites_off, &out.applied);
-  if (point_memory > 0) out.points = attach_points(out.plan, point_memory);
+  if (options.caches) planar = options.caches->place(planar);
+  out.plan = rewrite(planar, options.rewrites_off, &out.applied);
+  if (options.point_memory > 0) out.points = attach_points(out.plan, options.point_memory);
   out.operators = list_operators(*placed, *out.plan);
   out.may_wait = find_node(*placed, [](const Node& node) { return node.as<Generate>() != nullptr; });
   each_call(*placed, [&](const Call& call) { out.may_wait = out.may_wait || may_wait(call); });
@@ -457,7 +456,8 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
                "the length is unknown before the run, because of a filter, unbatch, on_error(\"skip\") or "
                "another "
                "verb that drops or gathers depending on the data, so ranks could take different numbers of "
-               "steps; use shard(..., steps=)")
+               "steps; use shard(..., steps=), or assert_cardinality(n) before shard(). `headrace inspect "
+               "--count PLAN` and count() of the dataset before shard() give n")
         .in_op("shard");
   if (out.shard && out.shard->steps && placed->size)
     return invalid(
@@ -465,13 +465,15 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
                "steps=, and use take() to end the epoch earlier")
         .in_op("shard");
   if (out.shard && out.shard->world > 1 && out.shard->even == Even::pad) HEADRACE_TRY(check_marks(*placed));
-  HEADRACE_ASSIGN(out.root, Lowering(out, ordered, std::move(fetcher), read_block).stream(*out.plan));
-  if (out.level) out.level->keep_failures = keep_failures;
+  HEADRACE_ASSIGN(out.orders, AskedOrders::of(*out.plan));
+  HEADRACE_ASSIGN(out.root,
+                  Lowering(out, options.ordered, std::move(fetcher), options.read_block).stream(*out.plan));
+  if (out.level) out.level->keep_failures = options.keep_failures;
   // Verbs above consume elements one after the other: only the last stage may deliver out of order. Its state
   // counts outputs of tickets, so the size of tickets must be fixed then.
-  Stage* const unordered = ordered ? nullptr : out.root->outermost();
+  Stage* const unordered = options.ordered ? nullptr : out.root->outermost();
   if (unordered) unordered->give_what_is_ready();
-  if (!rewrites_off.contains("all") && !rewrites_off.contains("hoist_over_batch")) {
+  if (!options.rewrites_off.contains("all") && !options.rewrites_off.contains("hoist_over_batch")) {
     std::vector<Stage*> stages;
     out.root->stages(stages);
     for (Stage* stage : stages)
@@ -481,9 +483,9 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
     out.root = steps_stream(std::move(out.root), *out.shard);
     out.level = nullptr;
   }
-  if (out.level && ordered) out.elastic = elastic_form(*placed);
+  if (out.level && options.ordered) out.elastic = elastic_form(*placed);
   if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
-    out.sharing = sharing_of(*placed, ordered);
+    out.sharing = sharing_of(*placed, options.ordered);
   if (out.shard && out.shard->fixed)
     out.sharing = {Pipeline::Sharing::Whose::rank, false, "shard(fixed=True)"};
   return out;

@@ -11,6 +11,7 @@
 #include "headrace/graph/rewrites/rewrites.h"
 #include "headrace/run/engine/stage.h"
 #include "headrace/run/measure/counters.h"
+#include "headrace/run/order/asked_orders.h"
 
 namespace headrace {
 
@@ -23,8 +24,9 @@ struct Pipeline {
   std::vector<Applied> applied;       // applied rewrites
   std::vector<ReportedOp> operators;  // by ordinal
   std::vector<std::shared_ptr<ElementCache>> caches;
-  std::set<std::string> parts;         // operators that make only what their readers use, for explain
-  std::shared_ptr<PointIndex> points;  // entropy points of the JPEG files it decodes; null if of no use
+  std::set<std::string> parts;          // operators that make only what their readers use, for explain
+  std::shared_ptr<PointIndex> points;   // entropy points of the JPEG files it decodes; null if of no use
+  std::shared_ptr<AskedOrders> orders;  // of the user, to ask before an epoch; null if there are none
   StreamPtr root;
   LevelBody* level = nullptr;  // the only stage's, when the whole plan has random access
   std::optional<Shard> shard;
@@ -60,12 +62,17 @@ class CachePlacer {
   virtual NodePtr place(const NodePtr& plan) = 0;
 };
 
-// `point_memory`: bytes for entropy points that are found; 0: none are used. `read_block`: minimum elements
-// per ticket where they are read and not batched; results do not depend on it. `keep_failures`: see
-// LoaderOptions.
-Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::string>& rewrites_off,
-                       bool ordered, std::shared_ptr<Fetcher> fetcher, size_t point_memory = 0,
-                       uint64_t read_block = 0, CachePlacer* caches = nullptr, bool keep_failures = false);
+struct LowerOptions {
+  uint64_t seed = 0;
+  std::set<std::string> rewrites_off = {};
+  bool ordered = true;
+  size_t point_memory = 0;        // bytes for entropy points that are found; 0: none are used
+  uint64_t read_block = 0;        // minimum elements per ticket where they are read and not batched; results
+                                  // do not depend on it
+  CachePlacer* caches = nullptr;  // null: adds none
+  bool keep_failures = false, fewest_fields = false;  // see LoaderOptions
+};
+Result<Pipeline> lower(const NodePtr& root, std::shared_ptr<Fetcher> fetcher, const LowerOptions& options);
 
 // Samples consumed over all ranks after `delivered` elements of an iteration that began at `from`.
 uint64_t consumed_after(const Pipeline::Elastic& elastic, uint64_t from, uint64_t delivered);

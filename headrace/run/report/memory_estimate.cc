@@ -44,9 +44,7 @@ class Estimate {
     };
     const auto* shuffle = node.as<Shuffle>();
     if (shuffle && shuffle->window > 0) add("shuffle window", *below, most(shuffle->window));
-    const bool jumps = (shuffle && shuffle->window == 0 && shuffle->blocks == 0) || node.as<Draw>() ||
-                       node.as<SortBy>() || node.as<Select>();
-    if (jumps && node.indexed) add_blocks(*below);
+    if (facts_of(node).jumps && node.indexed) add_blocks(*below);
     if (const auto* group = node.as<GroupBy>(); group && group->by_length && !group->sizes.empty()) {
       const size_t groups = group->boundaries.size() + 1;
       uint64_t rows = 0;

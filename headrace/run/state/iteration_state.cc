@@ -78,6 +78,7 @@ Value state_to_value(const IterationState& where, const std::string& fingerprint
   if (where.finished) return out;
   if (where.rank) out.set("rank", *where.rank);
   if (where.world) out.set("world", *where.world);
+  if (!where.order.empty()) out.set("order", where.order);
   if (!where.bound_by.empty()) out.set("bound_by", where.bound_by);
   if (!where.elastic) out.set("check", sum_of(out));
   return out;
@@ -117,7 +118,7 @@ Status read_cursor(const Value& state, Cursor& out) {
 Status check_names(const Value& state, int64_t version) {
   constexpr std::string_view kOfBoth[] = {"version",   "fingerprint", "epoch", "finished", "consumed",
                                           "delivered", "round",       "dealt", "rank",     "world",
-                                          "bound_by",  "so_far",      "check"};
+                                          "bound_by",  "so_far",      "check", "order"};
   const std::string_view place = version == 1 ? "cursor" : "streams";
   for (const auto& [name, value] : *state.object())
     if (std::ranges::find(kOfBoth, name) == std::end(kOfBoth) && name != place)
@@ -188,6 +189,10 @@ Result<IterationState> read_state(const Value& state) {
     HEADRACE_ASSIGN(out.dealt, assignment_from_value(*dealt));
     if (out.dealt->round.number != out.round)
       return wrong_in_state("dealt.round", "'round', " + std::to_string(out.round), dealt->find("round"));
+  }
+  if (const Value* order = state.find("order")) {
+    if (!order->text()) return wrong_in_state("order", "a hash", order);
+    out.order = *order->text();
   }
   if (const Value* bound_by = state.find("bound_by")) {
     if (!bound_by->text()) return wrong_in_state("bound_by", "the name of a verb", bound_by);

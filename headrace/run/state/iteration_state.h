@@ -21,8 +21,9 @@ struct IterationState {
   uint64_t delivered = 0;  // with a cursor or an assignment: elements of this epoch handed out by this rank
   uint64_t round = 0;      // with steps=: how often this rank began its outputs again
   std::optional<AssignmentPlace> dealt;  // instead of a cursor
-  std::string bound_by;                  // the verb that prevents merging the states of all ranks
-  std::optional<uint32_t> rank, world;   // the rank and world of the cursor; empty: any
+  std::string order{};   // a hash of what the user's orders gave for the epoch; empty: there are none
+  std::string bound_by;  // the verb that prevents merging the states of all ranks
+  std::optional<uint32_t> rank, world;  // the rank and world of the cursor; empty: any
 };
 
 // `root`: the streams of the cursor, which name its numbers; null where there is no cursor.

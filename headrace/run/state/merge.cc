@@ -23,6 +23,11 @@ Status check_alike(std::span<const Value> states, std::span<const IterationState
       return invalid("merge_states: " + why_not_merged(where.bound_by) +
                      "; a state of this pipeline only resumes with the same world size");
     const IterationState& first = ranks[0];
+    if (where.order != first.order)
+      return invalid({.expected = "states of one order",
+                      .got = "other positions on rank " + std::to_string(i),
+                      .fix = "the function or sampler of reorder() must depend on the epoch alone"})
+          .in_op("merge_states");
     if (where.epoch != first.epoch || where.finished != first.finished || where.elastic != first.elastic ||
         where.consumed != first.consumed || where.delivered != first.delivered)
       return invalid({.expected = "states taken after the same number of elements",
@@ -93,6 +98,7 @@ Result<Value> merge_states(std::span<const Value> states) {
   if (std::all_of(ranks.begin(), ranks.end(), whole)) return states[0];  // fits every world already
   HEADRACE_TRY(check_ranks(ranks));
   IterationState merged{.epoch = ranks[0].epoch, .elastic = false, .delivered = ranks[0].delivered};
+  merged.order = ranks[0].order;
   const std::string& fingerprint = *states[0].find("fingerprint")->text();
   const auto is_assigned = [](const IterationState& where) { return where.dealt.has_value(); };
   if (std::none_of(ranks.begin(), ranks.end(), is_assigned)) {

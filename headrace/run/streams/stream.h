@@ -99,6 +99,8 @@ uint64_t sum_of_elements(const std::vector<StreamPtr>& streams);  // most_elemen
 StreamPtr position_stream(std::shared_ptr<const Level> level, const uint64_t* block,
                           const Level::Start* start);
 StreamPtr take_stream(StreamPtr child, uint64_t count);
+// An error at the end of an epoch, or as soon as one has more, that does not have `count` elements.
+StreamPtr cardinality_stream(StreamPtr child, uint64_t count);
 StreamPtr skip_stream(StreamPtr child, uint64_t count);
 StreamPtr repeat_stream(StreamPtr child, uint64_t times);
 StreamPtr concatenate_stream(std::vector<StreamPtr> children);

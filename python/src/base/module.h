@@ -19,6 +19,9 @@ struct SourceHandle {
 struct GeneratorHandle {
   GeneratorPtr generator;
 };
+struct EpochOrderHandle {
+  EpochOrderPtr order;
+};
 struct NodeHandle {
   NodePtr node;
 };
