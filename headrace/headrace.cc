@@ -517,9 +517,9 @@ Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {
   return Loader::make(std::move(here), std::move(options), file_store());
 }
 
-Result<uint64_t> Dataset::count(LoaderOptions options) const {
-  if (!node_.ok()) return node_.status();
-  HEADRACE_ASSIGN(const NodePtr here, with_ranks_of_process(*node_, {}));
+Result<uint64_t> count(const Dataset& data, LoaderOptions options) {
+  if (!data.node().ok()) return data.node().status();
+  HEADRACE_ASSIGN(const NodePtr here, with_ranks_of_process(*data.node(), {}));
   return count_elements(here, std::move(options), file_store());
 }
 

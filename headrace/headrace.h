@@ -217,10 +217,6 @@ class Dataset {
   std::vector<std::string> notes() const;
   const Result<NodePtr>& node() const { return node_; }
   Result<std::unique_ptr<Loader>> loader(LoaderOptions options = {}) const;
-  // Elements of epoch 0: at once where that is known, otherwise by a pass that computes only what the number
-  // depends on, and whose result is kept in the user's cache folder. For assert_cardinality(), or the steps
-  // of shard().
-  Result<uint64_t> count(LoaderOptions options = {}) const;
   // The plan as JSON, the same from C++ and Python; load_plan is its inverse.
   Result<std::string> plan(uint64_t seed = 0) const;
 
@@ -261,6 +257,11 @@ Dataset choose(const std::vector<Dataset>& datasets, const std::vector<int64_t>&
 // otherwise does while decoding. `data` must have encoded images, not decoded ones. The index is stored in
 // the user's cache folder and changes no output byte.
 Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options = {});
+
+// Elements of epoch 0: at once where that is known, otherwise by a pass that computes only what the number
+// depends on, and whose result is kept in the user's cache folder. For assert_cardinality(), or the steps of
+// shard().
+Result<uint64_t> count(const Dataset& data, LoaderOptions options = {});
 
 // Writes all samples, in order and atomically, in the format given by the target's extension or
 // options.format. See docs/writing.md.

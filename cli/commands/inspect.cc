@@ -293,11 +293,11 @@ Status show_splits(const InputArguments& input, const std::vector<std::string>& 
 }
 
 // Of a saved pipeline, whose length may depend on its data, or of data.
-Result<int> count(const InspectArguments& arguments) {
+Result<int> count_elements_of(const InspectArguments& arguments) {
   HEADRACE_ASSIGN(const Opened opened, open_pipeline(arguments.input, 1));
   LoaderOptions options;
   options.seed = opened.plan.seed;
-  HEADRACE_ASSIGN(const uint64_t elements, opened.plan.dataset.count(options));
+  HEADRACE_ASSIGN(const uint64_t elements, headrace::count(opened.plan.dataset, options));
   if (arguments.json)
     fmt::print("{}\n", Value(Value::Object{{"path", arguments.input.path}, {"count", elements}}).dump(1));
   else
@@ -306,7 +306,7 @@ Result<int> count(const InspectArguments& arguments) {
 }
 
 Result<int> inspect(const InspectArguments& arguments) {
-  if (arguments.count) return count(arguments);
+  if (arguments.count) return count_elements_of(arguments);
   auto opened = open_data(arguments.input);
   if (!opened.ok()) {
     const std::vector<std::string> splits = splits_to_choose(arguments.input);

@@ -32,7 +32,7 @@ std::string place_of(const NodePtr& plan, uint64_t seed) {
 std::optional<uint64_t> kept_at(const std::string& path, Store& store) {
   auto file = store.open(path);
   if (!file.ok()) return std::nullopt;
-  const auto bytes = read_bytes(**file, 0, 64);
+  const auto bytes = read_bytes(**file, 0, ~uint64_t{0}, 64);
   if (!bytes.ok()) return std::nullopt;
   const std::string_view text(reinterpret_cast<const char*>((*bytes)->data()), (*bytes)->size());
   uint64_t count = 0;

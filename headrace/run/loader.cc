@@ -40,6 +40,15 @@ Status ended_by(const char* call) {
 
 bool is_elastic(const Pipeline& pipeline) { return pipeline.elastic.form != Pipeline::Elastic::Form::none; }
 
+// Where an iteration from `next` begins.
+IterationState begin_of(const IterationState& next, const Pipeline& pipeline) {
+  // With another world size nothing of the epoch may be left for this rank: the same as finished.
+  const bool nothing_left =
+      is_elastic(pipeline) && next.consumed > 0 && is_finished(pipeline.elastic, next.consumed);
+  if (next.finished || nothing_left) return {.epoch = next.epoch + 1};
+  return next;
+}
+
 Result<IterationState> where_of(const Value& state, const std::string& fingerprint, const Stream& root,
                                 const Pipeline& pipeline) {
   HEADRACE_ASSIGN(IterationState where, state_from_value(state, fingerprint, root));
@@ -168,7 +177,6 @@ class LoaderImpl final : public Loader {
   // `anew`: also where another thread has begun an iteration meanwhile.
   Status begin_locked(std::unique_lock<std::mutex>& control, bool anew);
   Status make_way(std::unique_lock<std::mutex>& control, bool anew);
-  IterationState upcoming() const;
   void start_crew();
   bool pause(std::unique_lock<std::mutex>& control, Status why, bool without_last = false);
   void wait_for_leaving(std::unique_lock<std::mutex>& control);
@@ -225,21 +233,12 @@ Status LoaderImpl::check_outside_locked() const {
       "not begin or continue an iteration of it: it would wait for itself");
 }
 
-// Where the next iteration begins.
-IterationState LoaderImpl::upcoming() const {
-  // With another world size nothing of the epoch may be left for this rank: the same as finished.
-  const bool nothing_left =
-      is_elastic(pipeline_) && next_.consumed > 0 && is_finished(pipeline_.elastic, next_.consumed);
-  if (next_.finished || nothing_left) return {.epoch = next_.epoch + 1};
-  return next_;
-}
-
 // Ends the iteration under way and asks the user's orders for the epoch that begins: functions of the user,
 // which are called without the mutex.
 Status LoaderImpl::make_way(std::unique_lock<std::mutex>& control, bool anew) {
   for (;;) {
     if (pause(control, ended_by("begin"))) saver_.start();
-    const uint64_t epoch = upcoming().epoch;
+    const uint64_t epoch = begin_of(next_, pipeline_).epoch;
     if (!pipeline_.orders || (asked_ && asked_->epoch == epoch)) return {};
     control.unlock();
     auto asked = pipeline_.orders->ask(epoch);
@@ -254,7 +253,7 @@ Status LoaderImpl::begin_locked(std::unique_lock<std::mutex>& control, bool anew
   HEADRACE_TRY(check_outside_locked());
   HEADRACE_TRY(make_way(control, anew));
   if (crew_) return {};
-  IterationState begins = upcoming();
+  IterationState begins = begin_of(next_, pipeline_);
   if (asked_ && !begins.order.empty() && begins.order != asked_->digest)
     return invalid({.expected = "the positions that epoch " + std::to_string(begins.epoch) +
                                 " had when the state was saved",

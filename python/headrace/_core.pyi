@@ -201,6 +201,12 @@ def output_structure(op: str, params: object) -> str:
     The nesting of the outputs of an operator that names them: JSON with an ordinal per output.
     """
 
+class EpochOrder:
+    """An order of the user's own."""
+
+def epoch_order(size: int, slot: str, seed: int, label: str, positions: object) -> EpochOrder:
+    """An order whose positions(epoch) are bytes: int64 each."""
+
 class Function:
     """A Python or C function as an operator."""
 
@@ -327,6 +333,8 @@ def scan(node: Node, program: Program, initial: list, names: Sequence[str], stru
 
 def from_generator(generator: Generator, at: str) -> Node: ...
 
+def reorder(node: Node, order: EpochOrder, at: str) -> Node: ...
+
 def with_engine_field(node: Node, field: str, name: str, at: str) -> Node:
     """All fields, and one provided by the engine: 'id' or 'valid'."""
 
@@ -344,6 +352,9 @@ def fixed_total(node: Node, verb: str, what: str) -> int:
 def split_lengths(verb: str, lengths: Sequence[float], total: int) -> list[int]:
     """The sizes of the parts of a split."""
 
+def count(node: Node, seed: int) -> int:
+    """Elements of epoch 0."""
+
 def permuted(seed: int, total: int) -> bytes:
     """0 to total - 1 in the order of epoch 0 of a shuffle, 8 bytes each."""
 
@@ -355,7 +366,7 @@ def ranks(get: object | None) -> tuple:
 def with_replicas(rank: int, world: int, replicate: int) -> tuple[int, int]:
     """Rank and world where `replicate` consecutive ranks share their data."""
 
-def load_plan(json: str, sources: dict, generators: dict, function: object, paths: dict, ask: object) -> tuple[Node, int]:
+def load_plan(json: str, sources: dict, generators: dict, orders: dict, function: object, paths: dict, ask: object) -> tuple[Node, int]:
     """
     A plan and its seed; function(slot, params) returns a Function, ask() rank and world.
     """

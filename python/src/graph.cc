@@ -396,7 +396,7 @@ void bind_graph(nb::module_& m) {
         options.seed = seed;
         Result<uint64_t> found = [&] {
           const NoGil nogil;
-          return Dataset(Result<NodePtr>(n.node)).count(std::move(options));
+          return count(Dataset(Result<NodePtr>(n.node)), std::move(options));
         }();
         return unwrap(std::move(found));
       },
