@@ -7,7 +7,8 @@
 
 namespace headrace {
 
-// REQUIRES: node->indexed, numbered. Leaves are numbered from `leaves` on.
+// REQUIRES: node->indexed, or an interleave of such whose length differs between epochs; numbered. Leaves are
+// numbered from `leaves` on.
 Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves);
 
 }  // namespace headrace
