@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "headrace/graph/node.h"
 #include "headrace/headrace.h"
 
 namespace headrace {

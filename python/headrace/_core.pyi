@@ -306,7 +306,7 @@ class Node:
         The same elements without shuffle, shard, repeat, take, skip, sample and sort_by; with random access, also without on_error.
         """
 
-    def order_of_files(self) -> object:
+    def order_of_files(self) -> tuple[Node, list[Node], list[list[int]]] | None:
         """
         What interleave(f) of the elements needs: order verbs over the numbers of a list, the parts of the list, and the inputs that lead to each; None where the order never changes.
         """
