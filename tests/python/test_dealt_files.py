@@ -177,6 +177,21 @@ def test_streams_are_dealt_and_need_steps_to_be_even():
         assert not own[0] & own[1]
 
 
+def test_generators_are_dealt_and_resume():
+    def counted(number):
+        return hr.from_generator(lambda: iter(range(100 * int(number), 100 * int(number) + 4)))
+
+    dataset = hr.range(4).shard(1, 2, steps=7).interleave(counted, cycle_length=2).take(20)
+    whole = [int(x) for x in dataset]
+    assert whole == [100, 300, 101, 301, 102, 302, 103]
+    iteration = iter(dataset.numpy())
+    head = [int(next(iteration)) for _ in range(3)]
+    loader = dataset.numpy()
+    with pytest.warns(hr.ReplayWarning):
+        loader.load_state_dict(iteration.state_dict())
+        assert head + [int(x) for x in loader] == whole
+
+
 def test_a_filter_behind_takes_each_sample_once():
     files = hr.range(len(SIZES)).shuffle(seed=3)
     for rank in range(2):

@@ -485,11 +485,11 @@ Result<Pipeline> lower(const NodePtr& root, uint64_t seed, const std::set<std::s
     out.level = nullptr;
   }
   if (out.level && ordered) out.elastic = elastic_form(*placed);
-  if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
-    out.sharing = sharing_of(*placed, ordered);
   if (is_of_one_rank(*placed))
     out.sharing = {Pipeline::Sharing::Whose::rank, false,
                    out.shard->fixed ? "shard(fixed=True)" : "interleave"};
+  else if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
+    out.sharing = sharing_of(*placed, ordered);
   return out;
 }
 
