@@ -10,6 +10,7 @@
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/node.h"
 #include "headrace/graph/passes/asked_ranks.h"
+#include "headrace/graph/passes/order_of_files.h"
 #include "headrace/graph/plan/plan_json.h"
 #include "headrace/graph/plan/plan_members.h"
 #include "headrace/graph/plan/plan_slots.h"
@@ -561,13 +562,21 @@ Dataset from_generator(GeneratorPtr generator) {
 }
 
 Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o) {
-  std::vector<NodePtr> nodes;
-  for (const Dataset& dataset : datasets) {
-    if (!dataset.node().ok()) return dataset;
-    nodes.push_back(*dataset.node());
-  }
-  const uint64_t cycle = o.cycle_length == 0 ? std::max<size_t>(nodes.size(), 1) : o.cycle_length;
-  return Dataset(make_node(Interleave{cycle, o.block_length}, std::move(nodes)));
+  auto nodes = nodes_of(datasets);
+  if (!nodes.ok()) return Dataset(nodes.status());
+  const uint64_t cycle = o.cycle_length == 0 ? std::max<size_t>(nodes->size(), 1) : o.cycle_length;
+  return Dataset(make_node(Interleave{cycle, o.block_length}, *std::move(nodes)));
+}
+
+Dataset interleave(const std::vector<Dataset>& datasets, const Dataset& order, InterleaveOptions o) {
+  auto nodes = nodes_of(datasets);
+  if (!nodes.ok()) return Dataset(nodes.status());
+  if (!order.node().ok()) return order;
+  auto whole = dealing_whole_files(*order.node());
+  if (!whole.ok()) return Dataset(whole.status());
+  const uint64_t cycle = o.cycle_length == 0 ? std::max<size_t>(nodes->size(), 1) : o.cycle_length;
+  nodes->push_back(*std::move(whole));
+  return Dataset(make_node(Interleave{cycle, o.block_length, true}, *std::move(nodes)));
 }
 
 Dataset counter(int64_t start, int64_t step) { return from_source(counter_source(start, step)); }

@@ -238,6 +238,9 @@ Dataset from_source(SourcePtr source);
 Dataset from_generator(GeneratorPtr generator);
 // Round-robin, in the order of tf.data's interleave.
 Dataset interleave(const std::vector<Dataset>& datasets, InterleaveOptions o = {});
+// The same in an order of each epoch: verbs that choose or move elements, over range(datasets.size()). A
+// shard among them deals whole datasets, and its `even` evens out their samples (docs/ranks.md).
+Dataset interleave(const std::vector<Dataset>& datasets, const Dataset& order, InterleaveOptions o = {});
 Dataset counter(int64_t start = 0, int64_t step = 1);                               // infinite
 Dataset random(uint64_t seed, const Shape& shape = {}, uint64_t size = kInfinite);  // int64 below 2^32
 

@@ -11,10 +11,6 @@
 namespace headrace {
 namespace {
 
-uint64_t word64(const PhiloxBlock& block, size_t at) {
-  return block[at] | static_cast<uint64_t>(block[at + 1]) << 32;
-}
-
 TEST(AliasTable, DrawsInTheProportionsOfTheWeights) {
   const std::vector<double> weights{0.5, 0, 3, 1.25, 0.25};
   const AliasTable table = *AliasTable::make(weights);

@@ -270,10 +270,7 @@ Value metadata_of_zip(const Node& node) {
 
 }  // namespace
 
-size_t joined_inputs(const Node& node) {
-  if (node.as<Choose>()) return node.inputs.size() - 1;
-  return node.as<Concatenate>() || node.as<Interleave>() || node.as<Mix>() ? node.inputs.size() : 0;
-}
+size_t joined_inputs(const Node& node) { return is_union(node) && !node.as<Zip>() ? num_datasets(node) : 0; }
 
 std::vector<LeafMeaning> meanings_of(const Node& node) {
   if (const auto* read = node.as<Read>()) return meanings_of_read(*read->source);

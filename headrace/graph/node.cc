@@ -51,6 +51,10 @@ VerbFacts facts_of(const Node& node) {
 
 bool gathers(const Node& node) { return facts_of(node).gathers; }
 bool is_union(const Node& node) { return facts_of(node).is_union; }
+size_t num_datasets(const Node& node) {
+  if (const auto* interleave = node.as<Interleave>()) return interleave->num_datasets(node);
+  return node.inputs.size() - (node.as<Choose>() ? 1 : 0);
+}
 bool moves_indices(const Node& node) { return node.indexed && facts_of(node).moves_indices; }
 bool drops_or_adds(const Node& node) { return facts_of(node).drops_or_adds; }
 

@@ -82,6 +82,8 @@ bool gathers(const Node& node);
 bool moves_indices(const Node& node);
 // Whether elements come from several inputs.
 bool is_union(const Node& node);
+// Inputs that elements come from; those after them are numbers or an order. REQUIRES: is_union(node).
+size_t num_datasets(const Node& node);
 // Whether how many elements come out depends on the data.
 bool drops_or_adds(const Node& node);
 

@@ -42,8 +42,8 @@ Result<std::unique_ptr<Elements>> Elements::make(NodePtr plan, uint64_t seed, si
                                                  std::shared_ptr<Store> store) {
   if (!plan->indexed)
     return invalid(
-        "this dataset has no random access: it contains a filter, unbatch, window shuffle or "
-        "on_error(\"skip\")");
+        "this dataset has no random access: it contains a filter, unbatch, window shuffle, "
+        "on_error(\"skip\"), or a shard of shuffled files before interleave");
   auto pool = Pool::make(memory_budget == 0 ? default_memory_budget() : memory_budget);
   auto fetcher = std::make_shared<Fetcher>(with_retries(std::move(store), std::make_shared<Retries>()), pool);
   HEADRACE_ASSIGN(Pipeline pipeline, lower(plan, std::move(fetcher), {.seed = seed}));

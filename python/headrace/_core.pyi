@@ -258,6 +258,9 @@ class Node:
     def size(self) -> int | None:
         """Elements of an epoch on this rank; None if infinite or not known."""
 
+    def size_in_epoch(self, epoch: int) -> int | None:
+        """Those of one epoch, which may be known where epochs differ in it."""
+
     @property
     def endless(self) -> bool:
         """Whether it never ends."""
@@ -307,6 +310,11 @@ class Node:
     def without_order(self) -> Node:
         """
         The same elements without shuffle, shard, repeat, take, skip, sample and sort_by; with random access, also without on_error.
+        """
+
+    def order_of_files(self) -> tuple[Node, list[Node], list[list[int]]] | None:
+        """
+        What interleave(f) of the elements needs: order verbs over the numbers of a list, the parts of the list, and the inputs that lead to each; None where the order never changes.
         """
 
     def plan(self, seed: int) -> str:

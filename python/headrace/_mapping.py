@@ -208,7 +208,7 @@ def _as_python(
         if isinstance(getattr(returned, "_node", None), _core.Node):
             raise TypeError(
                 f"{at}: the function returned a Dataset; flat_map needs an array of rows (or fields with the same number of rows), and "
-                "interleave takes a list of datasets"
+                "interleave(function, cycle_length=1) reads a dataset of each element, one after the other"
             )
         if returned is None:
             verb, _, line = at.partition(" ")

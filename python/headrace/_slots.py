@@ -55,6 +55,13 @@ BESIDE = {
 }  # the kind of a verb's last input
 
 
+def input_at(tree: Any, place: Sequence[int]) -> Any:
+    """Return the part of a plan to which these numbers of inputs lead."""
+    for number in place:
+        tree = tree["inputs"][number] if "inputs" in tree else tree["input"]
+    return tree
+
+
 def _places(node: Any, role: str = "source") -> Iterator[tuple[dict[str, Any], str]]:
     if not isinstance(node, dict):
         return

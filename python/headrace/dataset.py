@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ from ._line import users_line, warn_of
 from ._mapping import Where
 from ._options import merged_options
 from ._ranks import DeviceMesh, asked, of_mesh
-from ._slots import Bound, names_of, with_names
+from ._slots import BESIDE, Bound, input_at, names_of, slots_in, with_names
 from ._splitting import SplittingVerbs
 from ._structure import packer
 from ._trace import numpy_dtype, plain
@@ -522,7 +523,14 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
     ) -> Dataset:
         """Make a dataset from every element, and interleave them: see `headrace.interleave`.
 
-        The function is called immediately, once for each element of epoch 0, so the length must be known: file names, shards.
+        The function is called immediately, once for each element that may come in any epoch, on any rank, so the length must be known:
+        file names. A `shuffle` of the names gives another order of datasets in every epoch.
+
+        A `shard` of the names deals whole datasets. None is dealt twice: some ranks have one more, and `even` of the shard evens out
+        elements after the interleave. With "wrap" and "pad" every rank has as many as the one with most, and repeats its own; with
+        "drop" as many as the one with fewest. If a dataset has no random access, its elements are not counted, and `shard` needs
+        `steps`. With a shuffle before the shard, there is no random access, and the length may differ between epochs; a `shard`
+        after the interleave keeps both.
 
         Args:
             function: From element to Dataset.
@@ -530,16 +538,32 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
             block_length: Consecutive elements from each dataset.
             align_labels: Whether labels are mapped by name to one list of classes, see `headrace.concatenate`.
 
+        Raises:
+            TypeError: the number of elements is not known.
+            ValueError: there are fewer elements than ranks, or a verb between a shuffle or shard and the interleave joins elements.
+
         Example:
             hr.list_files("logs/*.txt").interleave(hr.read_text, cycle_length=4)
+            hr.list_files("train/*.tar").shuffle(seed=17).shard().interleave(hr.read, cycle_length=8).batch(256)
         """
         len(self)  # raises a TypeError with the reason if the length is not known
-        return interleave(
-            [function(element) for element in self],
-            cycle_length=cycle_length,
-            block_length=block_length,
-            align_labels=align_labels,
+        apart = self._node.order_of_files()
+        parts = [self] if apart is None else [self._then(part) for part in apart[1]]
+        return _interleaved(
+            [function(element) for part in parts for element in part],
+            cycle_length,
+            block_length,
+            align_labels,
+            None if apart is None else Dataset(apart[0], bound=self._numbers_outside(apart[2])),
         )
+
+    def _numbers_outside(self, places: Sequence[Sequence[int]]) -> Bound:
+        """Return what verbs of the plan bind as numbers, such as weights, except in these parts of it."""
+        tree = json.loads(self.plan())["plan"]
+        parts = [input_at(tree, place) for place in places]
+        inside = {id(holder) for part in parts for _, _, holder in slots_in(part)}
+        slots = zip(slots_in(tree), self._bound, strict=True)
+        return [pair for (_, kind, at), pair in slots if kind in BESIDE.values() and id(at) not in inside]
 
     @names_checked
     def cache(
@@ -848,6 +872,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         while below := [one for one in node.inputs if one.size is None and not one.endless]:
             node = below[0]
         verb = node.describe()["verb"]
+        if self._node.size_in_epoch(0) is not None:
+            return f"{verb} has other files in each epoch, and so another number of samples; len(ds.at_epoch(0)) is that of epoch 0"
         if verb == "from_generator":
             return "the number of samples of a generator is not known in advance"
         return f"the number of elements after {verb} is only known after a run; count() counts them, and assert_cardinality(n) says it"
@@ -1105,6 +1131,17 @@ def interleave(
     Example:
         hr.interleave([a, b], block_length=2)
     """
+    return _interleaved(datasets, cycle_length, block_length, align_labels)
+
+
+def _interleaved(
+    datasets: Sequence[Dataset],
+    cycle_length: int | None,
+    block_length: int,
+    align_labels: bool,
+    order: Dataset | None = None,
+) -> Dataset:
+    """Return them interleaved; `order` has the numbers of the datasets in each epoch."""
     for dataset in datasets:
         if not isinstance(dataset, Dataset):
             raise mismatch(TypeError, "interleave", expected="Datasets", got=f"{dataset!r}")
@@ -1117,8 +1154,11 @@ def interleave(
     )
     block = whole_number("interleave", "block_length", block_length, least=1)
     nodes, members = nodes_to_join(datasets, align_labels), {"cycle": cycle, "block": block}
+    others = list(datasets[1:])
+    if order is not None:
+        nodes, members, others = [*nodes, order._made], {**members, "ordered": True}, [*others, order]
     node = warned(_core.verb("interleave", nodes, members, users_line()))
-    return datasets[0]._then(node, others=datasets[1:])
+    return datasets[0]._then(node, others=others)
 
 
 class EpochView(Sequence[Any]):
@@ -1129,7 +1169,8 @@ class EpochView(Sequence[Any]):
         self.epoch = whole_number("at_epoch", "epoch", epoch)
 
     def __len__(self) -> int:
-        return len(self.dataset)
+        size = self.dataset._node.size_in_epoch(self.epoch)
+        return len(self.dataset) if size is None else size
 
     def __getitem__(self, position: Any) -> Any:
         return self.dataset._item(position, self.epoch)

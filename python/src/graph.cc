@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -11,8 +12,10 @@
 #include "headrace/core/random/split_lengths.h"
 #include "headrace/core/text/text.h"
 #include "headrace/graph/explain/notes.h"
+#include "headrace/graph/file_order.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/passes/asked_ranks.h"
+#include "headrace/graph/passes/order_of_files.h"
 #include "headrace/graph/plan/plan_json.h"
 #include "headrace/graph/plan/plan_slots.h"
 #include "headrace/graph/plan/verb_json.h"
@@ -238,6 +241,16 @@ nb::dict describe(const NodeHandle& handle) {
   return out;
 }
 
+// Its order, the parts of the list, and where these were; or None.
+using Apart = std::tuple<NodeHandle, std::vector<NodeHandle>, std::vector<std::vector<size_t>>>;
+std::optional<Apart> taken_apart(const NodeHandle& files) {
+  auto apart = unwrap(order_of_files(files.node));
+  if (!apart) return std::nullopt;
+  std::vector<NodeHandle> parts;
+  for (NodePtr& part : apart->files) parts.push_back({std::move(part)});
+  return Apart(NodeHandle{std::move(apart->order)}, std::move(parts), std::move(apart->places));
+}
+
 void bind_node(nb::module_& m) {
   nb::class_<NodeHandle>(m, "Node", "An immutable tree of verbs over sources.")
       .def_prop_ro(
@@ -246,6 +259,13 @@ void bind_node(nb::module_& m) {
       .def_prop_ro(
           "size", [](const NodeHandle& n) { return n.node->size == kInfinite ? std::nullopt : n.node->size; },
           "Elements of an epoch on this rank; None if infinite or not known.")
+      .def(
+          "size_in_epoch",
+          [](const NodeHandle& n, uint64_t epoch) -> std::optional<uint64_t> {
+            const auto size = size_in_epoch(n.node, epoch);
+            return size == kInfinite ? std::nullopt : size;
+          },
+          nb::arg("epoch"), "Those of one epoch, which may be known where epochs differ in it.")
       .def_prop_ro(
           "endless", [](const NodeHandle& n) { return n.node->size == kInfinite; }, "Whether it never ends.")
       .def_prop_ro(
@@ -290,6 +310,10 @@ void bind_node(nb::module_& m) {
           "The same elements without shuffle, shard, repeat, take, skip, sample and sort_by; with random "
           "access, "
           "also without on_error.")
+      .def("order_of_files", &taken_apart,
+           "What interleave(f) of the elements needs: order verbs over the numbers of a list, the parts of "
+           "the "
+           "list, and the inputs that lead to each; None where the order never changes.")
       .def("plan", &plan_text, nb::arg("seed"), "The plan as JSON.")
       .def(
           "fingerprint", [](const NodeHandle& n, uint64_t seed) { return fingerprint(n.node, seed); },

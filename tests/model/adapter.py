@@ -21,6 +21,7 @@ from .nodes import (
     Pack,
     Part,
     Read,
+    Readers,
     Repeat,
     Sample,
     Scan,
@@ -60,6 +61,13 @@ def build(hr, node: Node, read=None, marks: bool = False):
         case Interleave():
             branches = [build(hr, branch, read, marks) for branch in inputs(node)]
             return hr.interleave(branches, cycle_length=node.cycle, block_length=node.block)
+        case Readers():
+            readers = [build(hr, reader, read, marks) for reader in node.readers]
+            return build(hr, node.input).interleave(
+                lambda file: readers[int(file["index"])],
+                cycle_length=node.cycle,
+                block_length=node.block,
+            )
         case Zip():
             first, other = (build(hr, branch, read, marks) for branch in (node.input, node.other))
             return first.zip(other).map(_zipped, python=True)

@@ -16,6 +16,7 @@ from .nodes import (
     OnError,
     Part,
     Read,
+    Readers,
     Repeat,
     Sample,
     Select,
@@ -26,6 +27,7 @@ from .nodes import (
     Window,
     Zip,
     dealing,
+    dealt,
     inputs,
     length,
     lots,
@@ -108,6 +110,10 @@ def at(node: Node, position: int, epoch: int, occurrence: int = 0, key: SampleId
         case Interleave():
             which, index = turns(tuple(length(i) for i in inputs(node)), node.cycle, node.block)[position]
             return at(inputs(node)[which], index, epoch, occurrence, key)
+        case Readers():
+            from .files import element  # noqa: PLC0415 -- it evaluates orders with this function
+
+            return element(node, position, epoch, occurrence, key)
         case Batch():
             rows = range(position * node.size, min((position + 1) * node.size, length(node.input)))
             return tuple(at(node.input, row, epoch, occurrence) for row in rows)
@@ -216,10 +222,11 @@ def part_at(node: Part, position: int, fetch):
     """The element of a fixed part. Each rank has `total // world`; the first ranks have one of the rest, too."""
     total = length(node.input)
     each, rest = divmod(total, node.world)
-    own = each + (node.rank < rest and node.even != "drop")
+    own = dealt(node, total) if node.whole else each + (node.rank < rest and node.even != "drop")
     if position >= own:
         element = fetch((node.rank - rest) % total, 1)
         return invalid(element) if node.even == "pad" else element
     if not node.contiguous:
         return fetch(position * node.world + node.rank, 0)
-    return fetch(each * node.rank + (min(node.rank, rest) if node.even != "drop" else 0) + position, 0)
+    others = min(node.rank, rest) if node.even != "drop" or node.whole else 0
+    return fetch(each * node.rank + others + position, 0)

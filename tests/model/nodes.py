@@ -108,6 +108,7 @@ class Part:
     world: int = 1
     even: str = "wrap"
     contiguous: bool = False
+    whole: bool = False  # of files: a rank has no more than its own
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,19 @@ class Interleave:
     input: "Node"
     other: "Node"
     third: "Node"
+    cycle: int
+    block: int
+
+
+@dataclass(frozen=True)
+class Readers:
+    """interleave(f) of a dataset of files: `input` has a number of one of `readers` for each file.
+
+    Which files come, and in which order, may differ between epochs. A Shard or Part in `input` deals whole files.
+    """
+
+    input: "Node"
+    readers: tuple["Node", ...]
     cycle: int
     block: int
 
@@ -242,7 +256,7 @@ class OnError:
 
 Node = (
     Read | Generate | Map | Filter | TakeWhile | Unique | Scan | Unbatch | Shuffle | Shard | Part | Repeat | Take | Skip
-    | Concatenate | Interleave | Zip | Mix | Choose | Batch | Window | GroupBy | Pack | Sample | SortBy | Select
+    | Concatenate | Interleave | Readers | Zip | Mix | Choose | Batch | Window | GroupBy | Pack | Sample | SortBy | Select
     | OnError
 )  # fmt: skip
 INPUTS = ("input", "other", "third")
@@ -275,6 +289,9 @@ def lots(node: "Node") -> list[int] | None:
 
 def is_border(node: Node) -> bool:
     """Whether later nodes are streams."""
+    if isinstance(node, Readers):
+        anew = any(isinstance(n, Shard) for n in spine(node.input)) and varies(node.input)
+        return anew or not all(map(is_indexed, node.readers)) or length(node) is None
     return (
         isinstance(node, (Generate, Filter, TakeWhile, Unique, Scan, Unbatch, GroupBy, Pack))
         or isinstance(node, Shuffle)
@@ -285,7 +302,8 @@ def is_border(node: Node) -> bool:
 
 
 def inputs(node: Node) -> list[Node]:
-    return [getattr(node, f.name) for f in fields(node) if f.name in INPUTS]
+    below = [getattr(node, f.name) for f in fields(node) if f.name in INPUTS]
+    return [*node.readers, *below] if isinstance(node, Readers) else below
 
 
 @lru_cache(maxsize=65536)
@@ -294,17 +312,40 @@ def is_indexed(node: Node) -> bool:
 
 
 def spine(root: Node) -> list[Node]:
-    """From the root down to the first source or union of datasets: the permitted places of a shard."""
+    """From the root down to the first source or union of datasets: the permitted places of a shard.
+
+    Readers are such a union unless a shard deals their files.
+    """
     path = [root]
     while not isinstance(path[-1], (Read, Generate, *UNIONS)):
+        if isinstance(path[-1], Readers) and not deals_files(path[-1]):
+            break
         path.append(path[-1].input)
     return path
+
+
+def deals_files(node: Readers) -> bool:
+    return any(isinstance(n, (Shard, Part)) for n in spine(node.input))
+
+
+def opens_the_same(node: Readers) -> bool:
+    """Whether this rank has the same files in every epoch."""
+    if varies(node.input) and any(isinstance(n, Shard) for n in spine(node.input)):
+        return False
+
+    def chooses(files: Node) -> bool:
+        some = isinstance(files, (Take, Skip, Select)) and varies(files.input)
+        return some or isinstance(files, Sample) or any(map(chooses, inputs(files)))
+
+    return not chooses(node.input)
 
 
 def dealt(shard: Shard | Part, total, base: int = 0):
     """Remaining elements of this rank when `base` of `total` are consumed."""
     if total is None or total == ENDLESS:
         return total
+    if isinstance(shard, Part) and shard.whole:
+        return len(range(shard.rank, total, shard.world))
     rest = total - min(total, base)
     return rest // shard.world if shard.even == "drop" else -(-rest // shard.world)
 
@@ -312,6 +353,8 @@ def dealt(shard: Shard | Part, total, base: int = 0):
 def seed_of(node: Shuffle | Sample) -> int:
     """The seed of an order: behind a Part each rank has its own; rank 0 has the verb's."""
     rank = next((n.rank for n in spine(node) if isinstance(n, Part)), 0)
+    if any(isinstance(n, Readers) and deals_files(n) for n in spine(node)):
+        rank = rank or next((n.rank for n in spine(node) if isinstance(n, Shard)), 0)
     return word_of(node.seed, (rank, 0xFA27, 0, 0)) if rank else node.seed
 
 
@@ -334,6 +377,10 @@ def length(node: Node):
         case Interleave():
             each = [length(i) for i in inputs(node)]
             return None if None in each else sum(each)
+        case Readers():
+            from .files import length_of_readers  # noqa: PLC0415 -- it evaluates orders
+
+            return length_of_readers(node)
         case Zip():
             both = (length(node.input), length(node.other))
             return 0 if 0 in both else None if None in both else min(both)
@@ -407,6 +454,8 @@ def dealt_out(node: Mix | Choose, sizes: tuple):
 
 def with_inputs(node: Node, change) -> Node:
     """The same node over changed inputs."""
+    if isinstance(node, Readers):
+        node = replace(node, readers=tuple(map(change, node.readers)))
     return replace(node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.name in INPUTS})
 
 
@@ -435,6 +484,8 @@ def number(root: Node) -> Node:
 
 
 def is_batched(node: Node) -> bool:
+    if isinstance(node, Readers):
+        return is_batched(node.readers[0])
     return isinstance(node, GATHERING) or not isinstance(node, (Read, Generate)) and is_batched(node.input)
 
 
@@ -468,6 +519,9 @@ def check(node: Node) -> None:
     """Reject invalid trees."""
     for i in inputs(node):
         check(i)
+    if isinstance(node, Readers):
+        check_files(node)
+        length(node)  # whether each rank has files
     batched = [is_batched(i) for i in inputs(node)]
     joins = isinstance(node, UNIONS)
     if joins and any(isinstance(n, (Shard, Part)) for i in inputs(node) for n in spine(i)):
@@ -492,28 +546,79 @@ def check(node: Node) -> None:
         raise ModelError("the model has operators over samples only, not over batches")
 
 
+def check_files(node: Readers) -> None:
+    if any(isinstance(n, (Shard, Part)) for reader in node.readers for n in spine(reader)):
+        raise ModelError("shard stands in one branch of a join; put it after")
+    if len(set(map(is_batched, node.readers))) > 1:
+        raise ModelError("one branch of a join has batches, another samples")
+    if not is_indexed(node.input) or length(node.input) == ENDLESS:
+        raise ModelError("interleave: wants a list of files")
+
+    def again(files: Node) -> bool:
+        draws = isinstance(files, Sample) and files.replacement
+        picks = isinstance(files, Select) and len(set(files.indices)) < len(files.indices)
+        return isinstance(files, Repeat) or draws or picks or any(map(again, inputs(files)))
+
+    if not all(is_indexed(i) for i in node.readers) and again(node.input):
+        raise ModelError("interleave: a stream is opened once in an epoch")
+
+
+def with_whole_files(node: Node) -> Node:
+    """A shard of files whose order is the same in every epoch gives each rank a part of the files."""
+    node = with_inputs(node, with_whole_files)
+    if not isinstance(node, Readers):
+        return node
+    files = node.input
+    counted = all(is_indexed(i) and length(i) is not None for i in node.readers)
+    if isinstance(files, Shard) and not varies(files) and counted:
+        files = Part(files.input, files.rank, files.world, files.even)
+    return replace(node, input=_whole(files))
+
+
+def is_even_each_epoch(node: Node) -> bool:
+    """Whether an epoch has as many elements on all ranks, though their number may differ between epochs."""
+    if isinstance(node, Readers):
+        return all(map(is_indexed, node.readers))
+    keeps = isinstance(node, (Map, Batch, Window, Shuffle, Scan, Take, Skip, Repeat)) or (
+        isinstance(node, OnError) and node.policy != "skip"
+    )
+    return length(node) is not None or keeps and is_even_each_epoch(node.input)
+
+
+def _whole(files: Node) -> Node:
+    return replace(files, whole=True) if isinstance(files, Part) else with_inputs(files, _whole)
+
+
 def plan(root: Node) -> Node:
     """The planned tree: numbered, checked, on_error over samples, and exactly one shard, where it acts.
 
     A shard moves up through everything except a batch, window or border: it is the last of the index verbs of its segment.
     No shard is the same as rank 0 of 1 above the read, or above the topmost union or part.
     """
-    root = _sink_on_error(number(root))
+    from .files import listed  # noqa: PLC0415 -- it evaluates orders
+
+    steps = next((n.steps for n in spine(root) if isinstance(n, Shard)), None)
+    root = _sink_on_error(number(with_whole_files(listed(root))))
     check(root)
+    if steps is not None and not any(isinstance(n, Shard) for n in spine(root)):
+        raise ModelError("shard: steps= is for lengths that cannot be known; use take")
     path = spine(root)
-    path = path[: next((i for i, n in enumerate(path) if isinstance(n, Part)), len(path) - 1) + 1]
+    end = next((i for i, n in enumerate(path) if isinstance(n, Part)), len(path) - 1)
+    if isinstance(path[end], Part):  # of files: the readers are this rank's
+        end = next((i for i, n in enumerate(path) if isinstance(n, Readers)), end)
+    path = path[: end + 1]
     shard, node = Shard(path[-1]), path[-1]
     held = not any(isinstance(n, Shard) for n in path)
     for above in reversed(path[:-1]):
         if isinstance(above, Shard):
             shard, held = above, True
             continue
-        if held and (isinstance(above, GATHERING) or is_border(above)):
+        if held and (isinstance(above, (*GATHERING, Readers)) or is_border(above)):
             node, held = replace(shard, input=node), False
         node = replace(above, input=node)
     node = replace(shard, input=node) if held else node
     check_numbers(node)
-    if length(node) is None and shard.world > 1 and shard.steps is None:
+    if length(node) is None and shard.world > 1 and shard.steps is None and not is_even_each_epoch(node):
         raise ModelError("shard: the length cannot be known, so ranks need steps= to stay equal")
     if length(node) is not None and shard.steps is not None:
         raise ModelError("shard: steps= is for lengths that cannot be known; use take")
@@ -547,6 +652,8 @@ def to_json(node: Node) -> dict:
     for f in fields(node):
         value = getattr(node, f.name)
         if f.name == "ordinal" or f.name in INPUTS:
+            continue
+        if f.name == "readers":
             continue
         out[f.name] = sorted(value) if isinstance(value, frozenset) else value
     below = [to_json(i) for i in inputs(node)]

@@ -8,7 +8,7 @@ A stage is made from (node, epoch, occurrence, cursor); the cursor None is the b
 from collections import deque
 from dataclasses import replace
 
-from . import deal
+from . import deal, files
 from .indexed import Element, apply_map, at, epoch_of_pass, window_rows, wrapped_at, zipped
 from .nodes import (
     ENDLESS,
@@ -25,6 +25,7 @@ from .nodes import (
     Node,
     OnError,
     Pack,
+    Readers,
     Repeat,
     Scan,
     Shard,
@@ -57,7 +58,7 @@ def make_stage(node: Node, epoch: int, occurrence: int = 0, cursor=None, exact: 
     else:
         split = isinstance(node, Pack) and node.strategy == "concat_and_split"
         made = SplitStage if split else STAGES[type(node)]
-    exact = exact and (not is_border(node) or isinstance(node, (Shuffle, Scan)))
+    exact = exact and (not is_border(node) or isinstance(node, (Shuffle, Scan, Readers)))
     return made(node, epoch, occurrence, cursor or {}, exact)
 
 
@@ -384,7 +385,10 @@ class InterleaveStage(Stage):
     """The cursor: the slot whose turn it is, how much it gave in this turn, the next input, and the inputs in the slots."""
 
     def setup(self, cursor):
-        self.nodes = inputs(self.node)
+        self.begin(inputs(self.node), cursor)
+
+    def begin(self, nodes, cursor):
+        self.nodes = nodes
         self.turn, self.taken, self.coming = (cursor.get(w, 0) for w in ("turn", "taken", "coming"))
         slots = cursor.get("slots", [None] * min(self.node.cycle, len(self.nodes)))
         self.slots = [None if s is None else (s[0], self.below(s[1], node=self.nodes[s[0]])) for s in slots]
@@ -409,6 +413,40 @@ class InterleaveStage(Stage):
     def cursor(self):
         slots = [None if s is None else (s[0], s[1].cursor()) for s in self.slots]
         return {"turn": self.turn, "taken": self.taken, "coming": self.coming, "slots": slots}
+
+
+class ReadersStage(Stage):
+    """Readers in the order of the epoch. If all have random access, a position; else they take turns as streams."""
+
+    def __new__(cls, node, *_):
+        counted = all(map(is_indexed, node.readers))
+        return super().__new__(CountedReaders if counted else TurnsOfReaders)
+
+
+class CountedReaders(ReadersStage):
+    """`even` holds where counts stay exact up to the end; with steps=, or behind a filter, a rank has its own elements."""
+
+    def setup(self, cursor):
+        self.position = cursor.get("position", 0)
+        shard = files.share_of(self.node)
+        evened = self.exact and getattr(shard, "steps", None) is None
+        counts = files.share(self.node, self.epoch) if evened else files.own(self.node, self.epoch)
+        self.count = counts[1] if evened else counts
+
+    def pull(self):
+        if self.position >= self.count:
+            return None
+        self.position += 1
+        return files.element(self.node, self.position - 1, self.epoch, self.occurrence)
+
+    def cursor(self):
+        return {"position": self.position}
+
+
+class TurnsOfReaders(ReadersStage, InterleaveStage):
+    def setup(self, cursor):
+        opened = files.openings(self.node, self.epoch)
+        self.begin([files.reader_of(self.node, one) for one in opened], cursor)
 
 
 class GenerateStage(Stage):
@@ -745,6 +783,7 @@ STAGES = {
     Repeat: RepeatStage,
     Concatenate: ConcatenateStage,
     Interleave: InterleaveStage,
+    Readers: ReadersStage,
     Generate: GenerateStage,
     TakeWhile: TakeWhileStage,
     Unique: UniqueStage,

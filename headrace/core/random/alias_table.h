@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "headrace/core/random/key.h"
 #include "headrace/core/status.h"
 
 namespace headrace {
@@ -26,6 +27,13 @@ class AliasTable {
     // Without a branch, which would be unpredictable.
     const uint64_t kept = uint64_t{0} - (word1 < columns_[column].threshold);
     return (column & kept) | (columns_[column].alias & ~kept);
+  }
+  // Draw number `position` of an epoch: from philox(key = seed, counter = (position, epoch)).
+  uint64_t draw_at(uint64_t seed, uint64_t epoch, uint64_t position) const {
+    const auto [low, high] = halves(position);
+    const auto [epoch_low, epoch_high] = halves(epoch);
+    const PhiloxBlock words = philox4x32({low, high, epoch_low, epoch_high}, halves(seed));
+    return draw(word64(words, 0), word64(words, 2));
   }
   uint64_t size() const { return columns_.size(); }
 

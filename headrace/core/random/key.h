@@ -16,6 +16,9 @@
 namespace headrace {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
+inline uint64_t word64(const PhiloxBlock& block, size_t at) {
+  return block[at] | static_cast<uint64_t>(block[at + 1]) << 32;
+}
 PhiloxBlock philox4x32(PhiloxBlock counter, std::array<uint32_t, 2> key);
 
 // The lower half first.

@@ -7,8 +7,10 @@
 #include "headrace/core/byte_size.h"
 #include "headrace/formats/data_notes.h"
 #include "headrace/formats/endings.h"
+#include "headrace/graph/file_order.h"
 #include "headrace/graph/meaning.h"
 #include "headrace/graph/moving_parts.h"
+#include "headrace/graph/verbs/inference.h"
 #include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
@@ -178,6 +180,33 @@ void note_members_that_move(const Node& node, std::vector<std::string>& out) {
        out);
 }
 
+// Files differ in size, so that what ranks lack, or have too much, may be many samples.
+void note_dealt_files(const Node& node, std::vector<std::string>& out) {
+  const auto* interleave = node.as<Interleave>();
+  if (!interleave || !interleave->ordered || !node.sharded) return;
+  const NodePtr& order = node.inputs.back();
+  const Shard& shard = *find_shard(*order);
+  const std::string deals = "shard is before interleave: it deals whole files to " +
+                            std::to_string(shard.world) + " ranks" +
+                            (shard.deals() && order_varies(*order) ? ", others each epoch" : "");
+  const std::string instead = "; put shard after interleave to deal samples";
+  if (!interleave->reads_are_indexed(node)) {
+    note(deals + ", and the samples of streams are not counted, so ranks are even by steps= alone" + instead,
+         out);
+    return;
+  }
+  const auto share = share_in(*order, *totals_of(node, num_datasets(node)), 0);
+  if (!share.ok() || shard.world == 1) return;
+  const uint64_t given = multiply_sizes(share->steps, shard.world);
+  const bool drops = shard.even == Even::drop;
+  note(deals + ", which differ in samples: in epoch 0, even=\"" +
+           std::string(EnumNames<Even>::names[static_cast<size_t>(shard.even)]) + "\" " +
+           (drops ? "leaves out " : "repeats ") +
+           std::to_string(drops ? share->all - given : given - share->all) + " of " +
+           std::to_string(share->all) + " samples" + instead,
+       out);
+}
+
 void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>& out) {
   for (const NodePtr& input : node.inputs) collect(*input, kept, out);
   if (const auto* read = node.as<Read>()) {
@@ -213,6 +242,7 @@ void collect(const Node& node, const KeptBlocks& kept, std::vector<std::string>&
         "on_error is after from_generator: when the generator itself raises, or yields an element of another "
         "structure, the run ends anyway, because no element comes after that",
         out);
+  note_dealt_files(node, out);
   // Elsewhere the shard acts at the data, whatever verbs are in between.
   if (node.as<Shard>() && !node.input()->indexed)
     note(

@@ -139,10 +139,10 @@ struct Narrowing {
     return made(verb, std::move(inputs), below.fields);
   }
 
-  Narrowed operator()(const Concatenate& verb) const { return joined(verb, node->inputs.size()); }
-  Narrowed operator()(const Interleave& verb) const { return joined(verb, node->inputs.size()); }
-  Narrowed operator()(const Mix& verb) const { return joined(verb, node->inputs.size()); }
-  Narrowed operator()(const Choose& verb) const { return joined(verb, node->inputs.size() - 1); }
+  Narrowed operator()(const Concatenate& verb) const { return joined(verb); }
+  Narrowed operator()(const Interleave& verb) const { return joined(verb); }
+  Narrowed operator()(const Mix& verb) const { return joined(verb); }
+  Narrowed operator()(const Choose& verb) const { return joined(verb); }
   // Fields of all inputs, one input after the other.
   Narrowed operator()(const Zip& zip) const {
     std::vector<NodePtr> inputs;
@@ -191,7 +191,8 @@ struct Narrowing {
   }
 
   // Several datasets with the same fields: fields that only one of them uses are not read from the others.
-  Narrowed joined(const Kind& kind, size_t count) const {
+  Narrowed joined(const Kind& kind) const {
+    const size_t count = num_datasets(*node);
     std::vector<NodePtr> inputs = node->inputs, chosen = node->inputs;
     bool is_less = false;
     for (size_t i = 0; i < count; ++i) {

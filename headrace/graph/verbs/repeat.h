@@ -14,4 +14,9 @@ struct Repeat {
   std::string details() const;
 };
 
+// The epoch below a repeat: iteration e, pass p.
+inline uint64_t epoch_of_pass(uint64_t epoch, uint64_t times, uint64_t pass) {
+  return (times == 0 ? epoch << 32 : epoch * times) + pass;
+}
+
 }  // namespace headrace

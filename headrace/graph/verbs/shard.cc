@@ -37,7 +37,12 @@ Status check_before_fixed(const Node& input) {
 uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base) {
   if (total == kInfinite) return kInfinite;
   const uint64_t rest = total - std::min(total, base);
+  if (shard.whole) return own_size(shard, rest, shard.rank);
   return shard.even == Even::drop ? rest / shard.world : (rest + shard.world - 1) / shard.world;
+}
+
+uint64_t own_size(const Shard& shard, uint64_t total, uint32_t rank) {
+  return total / shard.world + (rank < total % shard.world ? 1 : 0);
 }
 
 Status Shard::infer(Node& node) const {
@@ -69,7 +74,7 @@ std::string Shard::details() const {
          (replicate > 1 ? ", replicate=" + std::to_string(replicate) : "") +
          ", even=" + std::string(EnumNames<Even>::names[static_cast<size_t>(even)]) +
          (steps ? ", steps=" + std::to_string(*steps) : "") + (fixed ? ", fixed=True" : "") +
-         (contiguous ? ", contiguous=True" : "");
+         (contiguous ? ", contiguous=True" : "") + (whole ? ", whole files" : "");
 }
 
 }  // namespace headrace

@@ -27,6 +27,7 @@ struct Shard {
   std::optional<RanksOf> ranks;
   uint32_t replicate = 1;
   bool fixed = false, contiguous = false;
+  bool whole = false;
   static constexpr std::tuple fields{
       Member{"ranks", &Shard::ranks,
              "Rank and number of ranks are those of the process that loads or runs the plan.",
@@ -43,6 +44,9 @@ struct Shard {
       Member{"fixed", &Shard::fixed, "A rank has the same elements in every epoch.", Presence::if_changed},
       Member{"contiguous", &Shard::contiguous,
              "A fixed part is one run of elements, instead of every element at a distance of `world`.",
+             Presence::if_changed},
+      Member{"whole", &Shard::whole,
+             "Elements are files, of which some ranks get one more; `even` evens out the samples in them.",
              Presence::if_changed}};
 
   Status infer(Node& node) const;
@@ -53,5 +57,7 @@ struct Shard {
 
 // Elements of one rank of a shard over `total` elements, of which the first `base` are consumed.
 uint64_t shard_size(const Shard& shard, uint64_t total, uint64_t base = 0);
+// Those that only `rank` has, so that ranks have as many or one more.
+uint64_t own_size(const Shard& shard, uint64_t total, uint32_t rank);
 
 }  // namespace headrace

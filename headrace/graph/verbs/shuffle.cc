@@ -23,8 +23,8 @@ Status Shuffle::infer(Node& node) const {
     return invalid(
                "a global shuffle needs random access and an exact length, which are lost after filter, "
                "unbatch, a window shuffle, on_error(\"skip\"), verbs whose elements depend on earlier ones "
-               "(scan, unique, take_while, pack …) and from_generator; shuffle before that, or shuffle "
-               "with window=")
+               "(scan, unique, take_while, pack …), from_generator, and a shard of shuffled files before "
+               "interleave; shuffle before that, or shuffle with window=")
         .in_op("shuffle");
   if (blocks > 0) HEADRACE_TRY(check_in_order(*node.input()));
   if (*node.total == kInfinite)

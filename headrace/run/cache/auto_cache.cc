@@ -89,7 +89,7 @@ const std::string& line_of(const Path& path) {
 std::span<const NodePtr> data_of(const Node& node) {
   const std::span<const NodePtr> all = node.inputs;
   if (moves_indices(node)) return all.first(1);
-  return node.as<Choose>() ? all.first(all.size() - 1) : all;
+  return is_union(node) ? all.first(num_datasets(node)) : all;
 }
 
 // Whether every element is the same in every epoch and identified by where it was read.

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "headrace/graph/moving_parts.h"
+#include "headrace/graph/walk_nodes.h"
 #include "headrace/run/element_cache/disk_cache.h"
 #include "headrace/run/element_cache/extra_cache.h"
 #include "headrace/run/measure/machine.h"
 #include "headrace/run/order/part_order.h"
+#include "headrace/run/order/reader_order.h"
 #include "headrace/run/read/fetch.h"
 
 namespace headrace {
@@ -121,13 +123,20 @@ class LevelLowering {
     return part_order(std::move(order), shard, *node.input()->total);
   }
   Made lower(const Node& node, const Concatenate&) {
-    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node));
     return Order::concatenate(std::move(branches.orders), std::move(branches.totals));
   }
   Made lower(const Node& node, const Interleave& interleave) {
-    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
-    return Order::interleave(std::move(branches.orders), std::move(branches.totals), interleave.cycle,
-                             interleave.block);
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node));
+    if (!interleave.ordered)
+      return Order::interleave(std::move(branches.orders), std::move(branches.totals), interleave.cycle,
+                               interleave.block);
+    const Shard* shard = find_shard(*node.inputs.back());
+    level_.marks = level_.marks || (shard && shard->even == Even::pad);
+    auto order =
+        reader_order(std::move(branches.orders), std::move(branches.totals), interleave, node.inputs.back());
+    if (!node.indexed) level_.by_epoch = order.get();
+    return order;
   }
   Made lower(const Node& node, const Window& window) {
     LeafPlan leaf;
@@ -150,11 +159,11 @@ class LevelLowering {
     return add(std::move(leaf));
   }
   Made lower(const Node& node, const Mix& mix) {
-    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size()));
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node));
     return Order::mix(std::move(branches.orders), std::move(branches.totals), mix);
   }
   Made lower(const Node& node, const Choose& choose) {
-    HEADRACE_ASSIGN(Branches branches, lower_branches(node, node.inputs.size() - 1));
+    HEADRACE_ASSIGN(Branches branches, lower_branches(node));
     return Order::choose(std::move(branches.orders), std::move(branches.totals), choose);
   }
   Made lower(const Node& node, const Draw& draw) {
@@ -190,9 +199,9 @@ class LevelLowering {
     std::vector<std::unique_ptr<Order>> orders;
     std::vector<uint64_t> totals;
   };
-  Result<Branches> lower_branches(const Node& node, size_t count) {
+  Result<Branches> lower_branches(const Node& node) {
     Branches out;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < num_datasets(node); ++i) {
       HEADRACE_ASSIGN(auto order, visit(*node.inputs[i]));
       out.orders.push_back(std::move(order));
       out.totals.push_back(*node.inputs[i]->total);
@@ -240,7 +249,7 @@ Result<std::unique_ptr<Level>> lower_level(const Node& node, uint32_t& leaves,
                                            const std::shared_ptr<const AskedOrders>& asked) {
   auto level = std::make_unique<Level>();
   HEADRACE_ASSIGN(level->order, LevelLowering(*level, leaves, asked).visit(node));
-  level->total = *node.total;
+  level->total = node.indexed ? *node.total : kInfinite;
   level->schema = node.schema;
   for (LeafPlan& leaf : level->leaves) find_straight(leaf);
   level->reads = std::ranges::any_of(level->leaves, &LeafPlan::is_read);

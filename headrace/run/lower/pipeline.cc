@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "headrace/core/cache/element_cache.h"
+#include "headrace/graph/file_order.h"
 #include "headrace/graph/passes/cache_key.h"
 #include "headrace/graph/passes/dead_fields.h"
 #include "headrace/graph/passes/filters_first.h"
@@ -135,6 +136,8 @@ class Lowering {
     std::optional<Shard> dealt;
     if (inexact_) dealt = std::exchange(lowered->shard, std::nullopt);
     if (dealt) pipeline_.dealt = lowered->total;
+    const bool by_epoch = lowered->by_epoch != nullptr;
+    lowered->even = !inexact_ && !(pipeline_.shard && pipeline_.shard->steps);
     const std::shared_ptr<const Level> made = std::move(lowered);
     auto body = std::make_unique<LevelBody>(made, fetcher_);
     bodies_.push_back(body.get());
@@ -145,7 +148,7 @@ class Lowering {
     body->set_block(block);
     auto feeder = dealt ? assigned_stream(made, block, *dealt)
                         : position_stream(made, &body->block(), &body->outer_start());
-    pipeline_.level = bodies_.size() == 1 ? bodies_[0] : nullptr;
+    pipeline_.level = bodies_.size() == 1 && !by_epoch ? bodies_[0] : nullptr;
     return stage(std::move(feeder), std::move(body));
   }
 
@@ -282,27 +285,25 @@ class Lowering {
                  std::make_unique<GroupBody>(rows, node.input()->schema));
   }
   Made lower(const Node& node, const Concatenate&) {
-    return joined(node, node.inputs.size(),
-                  [](auto children) { return concatenate_stream(std::move(children)); });
+    return joined(node, [](auto children) { return concatenate_stream(std::move(children)); });
   }
   Made lower(const Node& node, const Interleave& interleave) {
-    return joined(node, node.inputs.size(), [&](auto children) {
-      return interleave_stream(std::move(children), interleave.cycle, interleave.block);
+    if (interleave.ordered && interleave.reads_are_indexed(node)) return level(node);
+    return joined(node, [&](auto children) {
+      return interleave_stream(std::move(children), interleave, node.inputs.back());
     });
   }
   Made lower(const Node& node, const Zip& zip) {
-    return joined(node, node.inputs.size(),
-                  [&](auto children) { return zip_stream(std::move(children), zip.ids); });
+    return joined(node, [&](auto children) { return zip_stream(std::move(children), zip.ids); });
   }
   Made lower(const Node& node, const Mix& mix) {
-    return joined(node, node.inputs.size(),
-                  [&](auto children) { return mix_stream(std::move(children), mix); });
+    return joined(node, [&](auto children) { return mix_stream(std::move(children), mix); });
   }
   Made lower(const Node& node, const Choose& choose) {
-    return joined(node, node.inputs.size() - 1,
-                  [&](auto children) { return choose_stream(std::move(children), choose); });
+    return joined(node, [&](auto children) { return choose_stream(std::move(children), choose); });
   }
-  template <class F> Made joined(const Node& node, size_t count, F&& join) {
+  template <class F> Made joined(const Node& node, F&& join) {
+    const size_t count = num_datasets(node);
     const bool one_by_one = node.as<Concatenate>();
     const uint64_t outside = std::exchange(branches_, one_by_one ? branches_ : branches_ * count);
     std::vector<StreamPtr> children;
@@ -344,7 +345,7 @@ Pipeline::Elastic elastic_form(const Node& root) {
   using Form = Pipeline::Elastic::Form;
   Pipeline::Elastic out;
   const Shard* shard = find_shard(root);
-  if (shard && shard->fixed) shard = nullptr;  // a rank counts its own part
+  if (is_of_one_rank(root)) shard = nullptr;  // a rank counts its own part
   if (shard) out.shard = *shard, out.world = shard->world;
   const bool here = root.shard.has_value();  // the shard is in the outermost level
   const Node* n = &root;
@@ -421,7 +422,9 @@ Status check_marks(const Node& root) {
         "repetition "
         "by shard(even=\"pad\"); put with_validity() after cache()");
   bool asked = false, apart = false;
-  for (const Node* n = &root; !n->as<Shard>() && !n->shard && !n->inputs.empty(); n = n->input().get()) {
+  const Node* files = interleave_of_dealt_files(root);
+  for (const Node* n = &root; n != files && !n->as<Shard>() && !n->shard && !n->inputs.empty();
+       n = n->input().get()) {
     if (apart && gathers(*n))
       return invalid(
           "with_validity: stands after unbatch() of batches made after shard(even=\"pad\"), and a batch does "
@@ -451,7 +454,7 @@ Result<Pipeline> lower(const NodePtr& root, std::shared_ptr<Fetcher> fetcher, co
   const Node* top = placed.get();
   while (!top->inputs.empty() && !gathers(*top) && !top->as<Unbatch>()) top = top->input().get();
   out.batched = top->as<Batch>() || top->as<GroupBy>();
-  if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps)
+  if (out.shard && out.shard->world > 1 && !placed->size && !out.shard->steps && !is_even_each_epoch(*placed))
     return invalid(
                "the length is unknown before the run, because of a filter, unbatch, on_error(\"skip\") or "
                "another "
@@ -484,10 +487,11 @@ Result<Pipeline> lower(const NodePtr& root, std::shared_ptr<Fetcher> fetcher, co
     out.level = nullptr;
   }
   if (out.level && options.ordered) out.elastic = elastic_form(*placed);
-  if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
+  if (is_of_one_rank(*placed))
+    out.sharing = {Pipeline::Sharing::Whose::rank, false,
+                   out.shard->fixed ? "shard(fixed=True)" : "interleave"};
+  else if (out.shard && !(out.level && out.elastic.form != Pipeline::Elastic::Form::none))
     out.sharing = sharing_of(*placed, options.ordered);
-  if (out.shard && out.shard->fixed)
-    out.sharing = {Pipeline::Sharing::Whose::rank, false, "shard(fixed=True)"};
   return out;
 }
 

@@ -63,10 +63,6 @@ template <class Route> class RoutedOrder final : public Order {
   bool cycle_;
 };
 
-uint64_t word64(const PhiloxBlock& block, size_t at) {
-  return block[at] | static_cast<uint64_t>(block[at + 1]) << 32;
-}
-
 // Sampling with replacement: each draw has its own occurrence number, so that repeated samples get different
 // augmentations.
 class SampleOrder final : public Order {
@@ -74,14 +70,9 @@ class SampleOrder final : public Order {
   SampleOrder(std::unique_ptr<Order> child, std::shared_ptr<const AliasTable> table, uint64_t seed)
       : child_(std::move(child)), table_(std::move(table)), seed_(seed) {}
   void locate(std::span<Position> positions) const override {
-    const std::array<uint32_t, 2> key{static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)};
     for (Position& p : positions) {
-      const PhiloxBlock words =
-          philox4x32({static_cast<uint32_t>(p.index), static_cast<uint32_t>(p.index >> 32),
-                      static_cast<uint32_t>(p.epoch), static_cast<uint32_t>(p.epoch >> 32)},
-                     key);
       p.occurrence += static_cast<uint32_t>(p.index);
-      p.index = table_->draw(word64(words, 0), word64(words, 2));
+      p.index = table_->draw_at(seed_, p.epoch, p.index);
     }
     child_->locate(positions);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "headrace/run/order/reader_order.h"
+
 namespace headrace {
 
 bool LeafPlan::resident() const {
@@ -19,10 +21,15 @@ uint64_t LeafPlan::rows_from(uint64_t first, uint64_t total) const {
 bool Level::is_plain() const { return std::ranges::all_of(leaves, &LeafPlan::is_plain); }
 
 uint64_t Level::size(uint64_t epoch, const Start& start) const {
+  if (by_epoch) return by_epoch->size_in(epoch, even);
   const uint64_t base = start.base_in(epoch);
   if (shard) return shard_size(*shard, total, base);
   return total == kInfinite ? kInfinite : total - std::min(total, base);
 }
+
+uint64_t Level::most() const { return by_epoch ? kInfinite : size(0, kWholeEpochs); }
+
+Status Level::check(uint64_t epoch) const { return by_epoch && even ? by_epoch->check(epoch) : Status(); }
 
 uint64_t Level::global(uint64_t position, uint64_t epoch, const Start& start, bool* wrapped) const {
   const uint64_t base = start.base_in(epoch);

@@ -18,6 +18,7 @@
 namespace headrace {
 
 class ElementCache;
+class OrderByEpoch;
 struct Level;
 
 struct LeafPlan {
@@ -65,9 +66,11 @@ struct Level {
   std::vector<LeafPlan> leaves;
   uint64_t total = 0;  // positions of an epoch over all ranks
   std::optional<Shard> shard;
-  bool marks = false;                    // the order marks elements that even out ranks
-  Schema schema;                         // of its elements
-  bool reads = false, all_read = false;  // some elements, other than batches, need reads; all do
+  const OrderByEpoch* by_epoch = nullptr;  // `order`, if its length differs between epochs
+  bool even = true;                        //   then: as many elements on all ranks
+  bool marks = false;                      // the order marks elements that even out ranks
+  Schema schema;                           // of its elements
+  bool reads = false, all_read = false;    // some elements, other than batches, need reads; all do
   uint64_t kept_blocks =
       0;  // blocks the reader should keep, if there is memory: where an order jumps between them
 
@@ -81,6 +84,9 @@ struct Level {
   bool is_plain() const;
   // Elements of an epoch on this rank.
   uint64_t size(uint64_t epoch, const Start& start) const;
+  // The most elements of an epoch, where that is known before it; else kInfinite.
+  uint64_t most() const;
+  Status check(uint64_t epoch) const;
   // Positions first, first + step … of this rank in `epoch`.
   void locate(uint64_t first, uint64_t epoch, uint32_t occurrence, const Start& start,
               std::span<Position> out, uint64_t step = 1) const;

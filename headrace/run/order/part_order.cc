@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "headrace/core/random/key.h"
+#include "headrace/graph/file_order.h"
 #include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
@@ -46,9 +46,7 @@ std::unique_ptr<Order> part_order(std::unique_ptr<Order> child, const Shard& sha
 }
 
 uint64_t seed_of_part(uint64_t seed, const Node& node) {
-  constexpr uint32_t kPart = 0xFA27;
-  const Shard* shard = find_shard(node);
-  return shard && shard->fixed && shard->rank > 0 ? Key::k1(seed, shard->rank, kPart, 0) : seed;
+  return is_of_one_rank(node) ? seed_of_rank(seed, find_shard(node)->rank) : seed;
 }
 
 }  // namespace headrace

@@ -9,9 +9,7 @@ namespace headrace {
 // The elements of `total` that the rank of a fixed shard has.
 std::unique_ptr<Order> part_order(std::unique_ptr<Order> child, const Shard& shard, uint64_t total);
 
-// The seed of a shuffle or sample at `node`. Behind a fixed shard each rank draws an order of its own, so
-// that neighbours in the data do not come at the same step of all ranks; rank 0 has that of the seed. Part of
-// the contract: first 64 bits of philox(key = seed, counter = (rank, 0xFA27, 0, 0)).
+// The seed of a shuffle or sample at `node`: behind a part, that of the rank (file_order.h).
 uint64_t seed_of_part(uint64_t seed, const Node& node);
 // The verb at `node` with that seed.
 template <class Verb> Verb of_part(Verb verb, const Node& node) {

@@ -28,7 +28,7 @@ Status check_rank(const IterationState& where, const Pipeline& pipeline) {
 }  // namespace
 
 void put_rank(const Pipeline& pipeline, IterationState& out) {
-  if (!pipeline.shard || !pipeline.shard->fixed) return;
+  if (!pipeline.shard || pipeline.sharing.whose != Pipeline::Sharing::Whose::rank) return;
   out.rank = pipeline.shard->rank, out.world = pipeline.shard->world;
   out.bound_by = pipeline.sharing.bound_by;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "headrace/graph/file_order.h"
 #include "headrace/run/streams/state_form.h"
 #include "headrace/run/streams/stream.h"
 
@@ -11,15 +12,17 @@ namespace {
 // the next input in its next turn.
 class InterleaveStream final : public Stream {
  public:
-  InterleaveStream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block)
-      : children_(std::move(children)),
-        slots_(std::min<uint64_t>(cycle, children_.size()), kEmpty),
-        block_(block) {}
+  // `order`: null for that of the children.
+  InterleaveStream(std::vector<StreamPtr> children, const Interleave& verb, NodePtr order)
+      : children_(std::move(children)), order_(std::move(order)), block_(verb.block) {
+    find_openings(0);
+    slots_.assign(std::min<uint64_t>(verb.cycle, openings_.size()), kEmpty);
+  }
 
   Pull pull(Item& out, Status& failure, uint64_t) override {
-    while (next_ < children_.size() || open_ > 0) {
+    while (next_ < openings_.size() || open_ > 0) {
       uint64_t& slot = slots_[at_];
-      if (slot == kEmpty && next_ < children_.size()) slot = next_++, ++open_;
+      if (slot == kEmpty && next_ < openings_.size()) slot = openings_[next_++].reader, ++open_;
       if (slot == kEmpty) {
         end_turn();
         continue;
@@ -36,6 +39,7 @@ class InterleaveStream final : public Stream {
   }
   void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
     begin();
+    if (order_) find_openings(epoch);
     for (auto& child : children_) child->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override {
@@ -48,14 +52,16 @@ class InterleaveStream final : public Stream {
   void restore(CursorReader& cursor) override {
     begin();
     at_ = cursor.next(), taken_ = cursor.next(), next_ = cursor.next();
-    if (at_ >= slots_.size() || next_ > children_.size() || taken_ >= block_) {
-      cursor.refuse("interleave", at_ >= slots_.size() ? "turn" : taken_ >= block_ ? "taken" : "next");
+    const bool has_turn = at_ < slots_.size() || (slots_.empty() && at_ == 0);
+    if (!has_turn || next_ > openings_.size() || taken_ >= block_) {
+      cursor.refuse("interleave", !has_turn ? "turn" : taken_ >= block_ ? "taken" : "next");
       return begin();
     }
     for (uint64_t& slot : slots_) {
       const uint64_t child = cursor.next();
-      if (child > next_) cursor.refuse("interleave", "input_number");
-      if (child == 0 || child > next_) continue;
+      const bool was_opened = is_among_opened(child);
+      if (child > 0 && !was_opened) cursor.refuse("interleave", "input_number");
+      if (!was_opened) continue;
       slot = child - 1, ++open_;
       children_[slot]->restore(cursor);
     }
@@ -64,10 +70,11 @@ class InterleaveStream final : public Stream {
     form.stream("interleave");
     form.number("turn", slots_.empty() ? 0 : slots_.size() - 1);
     form.number("taken", block_ - 1);
-    const uint64_t next = form.number("next", children_.size());
+    const uint64_t next = form.number("next", openings_.size());
+    const uint64_t most = order_ ? children_.size() : next;
     std::set<uint64_t> open;
     form.list("slots", slots_.size(), false, [&](StateForm& slot) {
-      const uint64_t child = slot.number("input_number", next);  // from 1; 0: the slot is empty
+      const uint64_t child = slot.number("input_number", most);  // from 1; 0: the slot is empty
       if (child > 0 && !open.insert(child).second) slot.refuse("input_number", "an input of no other slot");
       if (child > 0 && child <= children_.size()) slot.child("input", *children_[child - 1]);
     });
@@ -84,15 +91,15 @@ class InterleaveStream final : public Stream {
       const uint64_t slot = slots_[(at_ + i) % slots_.size()];
       if (slot != kEmpty)
         order.push_back(slot);
-      else if (coming < children_.size())
-        order.push_back(coming++);
+      else if (coming < openings_.size())
+        order.push_back(openings_[coming++].reader);
     }
     for (auto child = order.rbegin(); child != order.rend(); ++child) children_[*child]->open_stages(out);
   }
   Stage* giving() override {
     const uint64_t slot = slots_.empty() ? kEmpty : slots_[at_];
     if (slot != kEmpty) return children_[slot]->giving();
-    return next_ < children_.size() ? children_[next_]->giving() : nullptr;
+    return next_ < openings_.size() ? children_[openings_[next_].reader]->giving() : nullptr;
   }
 
  private:
@@ -102,20 +109,38 @@ class InterleaveStream final : public Stream {
     std::fill(slots_.begin(), slots_.end(), kEmpty);
     at_ = taken_ = next_ = open_ = 0;
   }
+  void find_openings(uint64_t epoch) {
+    if (order_) {
+      openings_ = openings_in(*order_, epoch);
+      return;
+    }
+    openings_.resize(children_.size());
+    for (size_t i = 0; i < openings_.size(); ++i) openings_[i].reader = static_cast<uint32_t>(i);
+  }
+  // `child`: from 1.
+  bool is_among_opened(uint64_t child) const {
+    const auto end = openings_.begin() + static_cast<std::ptrdiff_t>(next_);
+    return std::find_if(openings_.begin(), end,
+                        [&](const OpenedReader& one) { return one.reader + 1 == child; }) != end;
+  }
   void end_turn() { at_ = (at_ + 1) % slots_.size(), taken_ = 0; }
 
   std::vector<StreamPtr> children_;
-  std::vector<uint64_t> slots_;  // the child in each
+  NodePtr order_;
+  std::vector<OpenedReader> openings_;  // of this epoch: the children, in their order
+  std::vector<uint64_t> slots_;         // the child in each
   uint64_t block_;
   uint64_t at_ = 0, taken_ = 0;  // the slot whose turn it is, and elements it gave in this turn
-  uint64_t next_ = 0;            // child to be opened next
+  uint64_t next_ = 0;            // opening that comes next
   uint64_t open_ = 0;            // slots with an open child
 };
 
 }  // namespace
 
-StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block) {
-  return std::make_unique<InterleaveStream>(std::move(children), cycle, block);
+StreamPtr interleave_stream(std::vector<StreamPtr> children, const Interleave& interleave,
+                            const NodePtr& order) {
+  return std::make_unique<InterleaveStream>(std::move(children), interleave,
+                                            interleave.ordered ? order : nullptr);
 }
 
 }  // namespace headrace

@@ -14,7 +14,9 @@ class PositionStream final : public Stream {
  public:
   PositionStream(std::shared_ptr<const Level> level, const uint64_t* block, const Level::Start* start)
       : level_(std::move(level)), block_(block), start_(start) {}
-  Pull pull(Item& out, Status&, uint64_t) override {
+  Pull pull(Item& out, Status& failure, uint64_t) override {
+    if (next_ == 0) failure = level_->check(epoch_);
+    if (!failure.ok()) return Pull::error;
     const uint64_t size = level_->size(epoch_, *start_);
     if (next_ >= size) return Pull::end;
     out.first = next_, out.count = std::min(*block_, size - next_);
@@ -37,7 +39,7 @@ class PositionStream final : public Stream {
     form.stream("position");
     form.number("position", most_elements());
   }
-  uint64_t most_elements() const override { return level_->size(0, kWholeEpochs); }
+  uint64_t most_elements() const override { return level_->most(); }
   bool leave_out(std::span<const Gap> outputs) override {
     for (const Gap& one : outputs) gaps_.push_back({next_ + one.first, one.count});
     pass_gap();

@@ -117,7 +117,9 @@ StreamPtr steps_stream(StreamPtr child, const Shard& shard);
 StreamPtr window_shuffle_stream(StreamPtr child, const Shuffle& shuffle);
 StreamPtr window_stream(StreamPtr child, const Window& window);
 StreamPtr group_stream(StreamPtr child, uint64_t size, bool drop_last);
-StreamPtr interleave_stream(std::vector<StreamPtr> children, uint64_t cycle, uint64_t block);
+// `order`: of the children in each epoch, where the verb is `ordered`; each child comes once.
+StreamPtr interleave_stream(std::vector<StreamPtr> children, const Interleave& interleave,
+                            const NodePtr& order);
 
 // These take samples to which a KeyLink appended key values, and remove those values.
 StreamPtr take_while_stream(StreamPtr child);

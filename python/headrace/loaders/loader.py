@@ -295,7 +295,9 @@ class Loader(Generic[Element]):
         return None if current is None or current._is_over() else current
 
     def __len__(self) -> int:
-        return len(self.dataset)
+        """Return the elements of the epoch that is running, or else of the next one."""
+        known = self.dataset._node.size is not None
+        return len(self.dataset if known else self.dataset.at_epoch(self.epoch))
 
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError(
