@@ -1,8 +1,9 @@
 // The tuner on machines whose best settings are known because all were tried: pipelines of paced stages run
 // in simulated time (headrace/run/engine/simulated_crew.h).
 //   build/release/bench/tuning/headrace_tuning [--json] [--log] [NAME…]
-// Each line: the rate after 20 s and its share of the best point of the grid; the limit that was named, and
-// the true one; the predicted gain of a change, and the gain obtained; memory against its budget.
+// Each line: the rate after 20 s (of slow stores: after 3 s) and its share of the best point of the grid; the
+// limit that was named, and the true one; the predicted gain of a change, and the gain obtained; memory
+// against its budget.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,6 +32,8 @@ struct Pipeline {
   void (*remove)(SimulatedMachine&);
   size_t budget = size_t{1} << 30;
   size_t more_memory = 1;  // times the budget, if that is the limit to remove
+  bool shuffled = true;    // false: small records that lie side by side come with one read
+  double warm = 20;        // seconds until the rate is measured
 };
 
 void twice_the_cores(SimulatedMachine& m) { m.cores *= 2; }
@@ -38,6 +41,23 @@ void twice_the_store(SimulatedMachine& m) { m.latency_ns /= 2, m.bytes_per_s *= 
 void no_lock(SimulatedMachine& m) { m.cpu_ns += m.python_ns, m.python_ns = 0; }
 void half_the_wait(SimulatedMachine& m) { m.sleep_ns /= 2; }
 void nothing(SimulatedMachine&) {}
+
+// A store that takes long to read, and a machine with two cores whose other programs keep none or all of
+// them.
+Pipeline slow_store(const char* name, double latency_ms, bool is_busy, bool are_shards) {
+  Pipeline out{name,
+               are_shards ? uint64_t{8'000} : uint64_t{20'000},
+               64,
+               {.cores = 2,
+                .others = is_busy ? size_t{2} : size_t{0},
+                .cpu_ns = (are_shards ? 0.005 : 0.05) * kMs,
+                .latency_ns = latency_ms * kMs},
+               "store latency",
+               "with a store twice as fast",
+               twice_the_store};
+  out.shuffled = !are_shards, out.warm = 3;
+  return out;
+}
 void no_consumer(SimulatedMachine& m) { m.consumer_ns = 0; }
 
 const std::vector<Pipeline>& pipelines() {
@@ -136,6 +156,14 @@ const std::vector<Pipeline>& pipelines() {
        "cpu",
        "with 32 cores",
        twice_the_cores},
+      slow_store("images, 20 ms", 20, false, false),
+      slow_store("images, 50 ms", 50, false, false),
+      slow_store("images, 20 ms, busy", 20, true, false),
+      slow_store("images, 50 ms, busy", 50, true, false),
+      slow_store("shards, 20 ms", 20, false, true),
+      slow_store("shards, 50 ms", 50, false, true),
+      slow_store("shards, 20 ms, busy", 20, true, true),
+      slow_store("shards, 50 ms, busy", 50, true, true),
   };
   return all;
 }
@@ -153,9 +181,9 @@ Run run(const Pipeline& p, const SimulatedMachine& machine, const Settings& sett
   Value layout{Value::Object()};
   layout.set("record_bytes", p.record);
   const auto source = must(open_source(*store, "records", "fixed", layout), p.name);
+  const Dataset all = from_source(source);
   const Dataset data =
-      from_source(source)
-          .shuffle({.seed = 1})
+      (p.shuffled ? all.shuffle({.seed = 1}) : all)
           .repeat()
           .map([&](const Fields& s) -> Outputs {
             return {
@@ -165,7 +193,8 @@ Run run(const Pipeline& p, const SimulatedMachine& machine, const Settings& sett
   LoaderOptions options;
   options.simulated = std::make_shared<SimulatedMachine>(machine);
   options.memory_budget = p.budget;
-  options.workers = settings.workers, options.io = settings.io, options.ready = settings.ready;
+  if (settings.workers > 0) options.workers = settings.workers;
+  options.io = settings.io, options.ready = settings.ready;
   const auto loader = must(Loader::make(must(data.node(), p.name), options, store), p.name);
   const uint64_t& now = options.simulated->now_ns;
   Sample element;
@@ -247,10 +276,11 @@ int main(int argc, char** argv) {
                "true limit", "predicted", "obtained", "memory");
   for (const Pipeline& p : pipelines()) {
     if (!names.empty() && std::ranges::find(names, p.name) == names.end()) continue;
-    const Run tuned = run(p, p.machine, {0, 0, 0}, 20, 10);
+    const double measured = p.warm / 2;
+    const Run tuned = run(p, p.machine, {0, 0, 0}, p.warm, measured);
     Best best = grid ? best_of(p) : Best{};
     // The best of many is partly luck: measure it again, at the same time of its run as the tuned one.
-    if (grid) best.rate = run(p, p.machine, best.settings, 20, 10).rate;
+    if (grid) best.rate = run(p, p.machine, best.settings, p.warm, measured).rate;
     const std::string named = *tuned.report.find("limited_by")->text();
     double predicted = 0, obtained = 0;
     if (p.change) {
@@ -260,7 +290,7 @@ int main(int argc, char** argv) {
       p.remove(changed);
       Pipeline roomy = p;
       roomy.budget *= p.more_memory;
-      obtained = run(roomy, changed, {0, 0, 0}, 20, 10).rate / tuned.rate;
+      obtained = run(roomy, changed, {0, 0, 0}, p.warm, measured).rate / tuned.rate;
     }
     const Value& memory = *tuned.report.find("memory");
     const double used = real(memory, "peak") / real(memory, "budget");

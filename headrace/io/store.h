@@ -91,6 +91,9 @@ class Store {
   }
   // Whether a path means the same file to another process: then a sidecar index may store it.
   virtual bool persistent() const { return false; }
+  // How many reads a run has in flight at first, if `io` is not given: for a store whose reads are known to
+  // wait long, as over a network. 0: as for a disk of this machine. The tuner goes on from there either way.
+  virtual size_t reads_at_first() const { return 0; }
 };
 
 // The file system of this machine. Reads are pread; maps are guarded, so a file truncated while it is read is

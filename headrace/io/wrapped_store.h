@@ -26,6 +26,7 @@ class WrappedStore : public Store {
   bool leaves_out(const std::string& path, const Status& why) override {
     return store_->leaves_out(path, why);
   }
+  size_t reads_at_first() const override { return store_->reads_at_first(); }
 
  protected:
   const std::shared_ptr<Store> store_;

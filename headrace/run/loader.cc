@@ -533,7 +533,7 @@ Result<std::unique_ptr<Loader>> Loader::make(NodePtr plan, LoaderOptions options
     HEADRACE_TRY(NewFile::make(options.trace).status().in_op("trace"));
   HEADRACE_TRY(check_threads(options));
   const LoaderOptions given = options;
-  options = with_defaults(std::move(options));
+  options = with_defaults(std::move(options), *store);
   const SettingLimits limits = limits_of(given, options);
   auto pool = Pool::make(options.memory_budget);
   auto stop = std::make_shared<StopFlag>();

@@ -11,6 +11,8 @@ namespace {
 constexpr double kHardlyWaits = 0.05;  // share of the time
 constexpr double kFull = 0.8;          // a kind of server that is occupied this much sets the pace
 constexpr double kWakeS = 5e-6;        // to pass a part from one thread to another
+constexpr double kMostReads = 4096;    // in flight, as given
+constexpr double kMostTunedReads = 256;
 
 // A quota may be a fraction of a core.
 double cpu_of(const Gauge& g, size_t cores) {
@@ -42,7 +44,10 @@ Gauge& Gauge::operator+=(const Gauge& later) {
       in_python += later.in_python;
   reading += later.reading, reading_cpu += later.reading_cpu;
   reading_lacked += later.reading_lacked, reading_in_python += later.reading_in_python;
+  reading_open += later.reading_open;
   reads += later.reads, bytes += later.bytes;
+  rows_read += later.rows_read, parts_read += later.parts_read;
+  queued = later.queued, parts_each = later.parts_each;
   worker_time += later.worker_time, reader_time += later.reader_time;
   if (later.others >= 0) others = later.others;
   machine = later.machine, fixed = later.fixed;
@@ -78,12 +83,10 @@ bool holds_lock(const Gauge& g) {
   return python < 0.3 || waits >= 0.3 * waits_if_held;
 }
 
-// The share of thread time, of threads that could all run at once, in which they were runnable without a
-// core.
-double lacked_share(const Gauge& g, size_t cores) {
-  const auto side_by_side = static_cast<double>(std::min(g.settings.io, std::max<size_t>(1, cores)));
-  return std::max(g.lacked / static_cast<double>(g.settings.workers), g.reading_lacked / side_by_side) /
-         g.seconds;
+// The share of the time of a kind of thread in which they were runnable without a core.
+double lacked_share(const Gauge& g) {
+  const auto readers = static_cast<double>(std::max<size_t>(1, g.settings.io));
+  return std::max(g.lacked / static_cast<double>(g.settings.workers), g.reading_lacked / readers) / g.seconds;
 }
 
 // The share of the cores that other processes take from this one, not counting idle cores.
@@ -132,24 +135,29 @@ Limit limit_of(const Gauge& g, const Model& model, size_t cores) {
   const double readers = g.readers_occupied() / static_cast<double>(g.settings.io);
   const double cpu = g.cores_used() / cpu_of(g, cores);
   const double python = std::isfinite(model.by_python) ? g.python_share() : 0;
-  const double lacked = lacked_share(g, cores), working = g.busy + g.reading_cpu;
+  const double lacked = lacked_share(g), working = g.busy + g.reading_cpu;
   const double own = g.own_cores_used() / cpu_of(g, cores);
   const double free = free_cpu_of(g, cores);
   const bool may_be_others =
       g.others < 0 || (others_of(g) > 0.1 * cpu_of(g, cores) && free < cpu_of(g, cores));
-  if (lacked > 0.15 && g.lacked + g.reading_lacked > 0.4 * working && own < kFull && may_be_others)
+  // Full readers that spend their time in the store set the pace, however long other threads wait for a core:
+  // were others slower, the elements in progress would be theirs, and readers would have nothing to read.
+  const bool store_sets_pace = readers >= kFull && g.reads_wait() && readers >= workers - 0.1;
+  if (!store_sets_pace && lacked > 0.15 && g.lacked + g.reading_lacked > 0.4 * working && own < kFull &&
+      may_be_others)
     return Limit::cores;
   // Of the full ones the fullest; with a single core the CPU is Python's, too.
   if (cpu >= kFull && cpu + 0.05 >= python) return Limit::cpu;
   if (python >= 0.75) return Limit::python;
   const bool idle = g.own_cores_used() < kFull * free;
   const Limit busy_workers = g.settings.workers < cores && idle ? Limit::workers : Limit::cpu;
-  if (workers >= 0.9 && !g.functions_wait()) return busy_workers;
+  if (!store_sets_pace && workers >= 0.9 && !g.functions_wait()) return busy_workers;
   const Limit busy_readers = g.settings.io < cores && idle ? Limit::readers : Limit::cpu;
   if (readers >= kFull && readers >= workers - 0.1) {
     if (g.readers_compute()) return busy_readers;
     if (model.rate > 0.8 * model.by_bandwidth) return Limit::store_bandwidth;
-    return g.starved && model.readers_in_vain ? Limit::memory : Limit::store_latency;
+    const bool lacks_memory = (g.starved && model.readers_in_vain) || model.no_room;
+    return lacks_memory ? Limit::memory : Limit::store_latency;
   }
   if (workers >= 0.9) return Limit::functions;
   if (g.starved || model.no_room) return Limit::memory;
@@ -178,7 +186,30 @@ Bound lowest(std::initializer_list<Bound> bounds) {
   return *std::ranges::min_element(bounds, {}, &Bound::rate);
 }
 
+// Numbers of reads in flight to predict: four times as many, and as many as the others could use.
+std::vector<double> more_reads(const Model& m, const Settings& settings, double more_workers) {
+  if (m.if_by_readers != Limit::store_latency || m.readers_in_vain || std::isfinite(m.by_bandwidth))
+    return {};
+  const double others = std::min(
+      {m.by_cores * (1 - m.taken), m.by_workers * more_workers, m.by_python, m.by_consumer, m.by_memory});
+  const auto now = static_cast<double>(settings.io);
+  const double enough = std::min(kMostReads, std::ceil(1.05 * now * others / m.by_readers));
+  if (!(enough > now)) return {};
+  return 4 * now < enough ? std::vector{4 * now, enough} : std::vector{enough};
+}
+
 }  // namespace
+
+std::vector<WhatIf> what_ifs_of_threads(const Gauge& g, const Model& m) {
+  if (m.rate <= 0 || !g.reads_wait() || g.reading < g.occupied) return {};
+  const double others = std::min(m.by_cores, m.by_consumer), a_row = g.reading / static_cast<double>(g.rows);
+  const double reads = std::clamp(std::ceil(1.05 * others * a_row), 2.0, kMostTunedReads);
+  const Bound then = lowest(
+      {{Limit::consumer, m.by_consumer}, {Limit::cpu, m.by_cores}, {Limit::store_latency, reads / a_row}});
+  return {{"with threads (workers=1 or more) and " + std::to_string(static_cast<size_t>(reads)) +
+               " reads in flight",
+           then.rate / m.rate, then.limit}};
+}
 
 std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most, const Settings& settings) {
   if (m.rate <= 0) return {};
@@ -227,6 +258,9 @@ std::vector<WhatIf> what_ifs(const Model& m, size_t cores, const Settings& most,
   if (settings.io < cores && m.if_by_readers == Limit::readers)
     add("with " + std::to_string(cores) + " reads in flight",
         bounds({.readers = static_cast<double>(cores) / static_cast<double>(settings.io)}));
+  for (const double reads : more_reads(m, settings, more_workers))
+    add("with " + std::to_string(static_cast<size_t>(reads)) + " reads in flight",
+        bounds({.readers = reads / static_cast<double>(settings.io)}));
   add("with a store twice as fast", bounds({.is_store_quick = true}));
   add("with twice the memory budget", bounds({.memory = 2}));
   add("with functions that do not hold the GIL", bounds({.is_free_of_python = true}));

@@ -68,10 +68,14 @@ struct WhatIf {
 // What limits the run.
 Limit limit_of(const Gauge& gauge, const Model& model, size_t cores);
 
-// The effect of some changes: more cores, no cores taken by others, workers for all cores, a store twice as
-// fast, twice the memory, functions without the GIL or that wait half as long, a consumer that takes no time.
+// The effect of some changes: more cores, no cores taken by others, workers for all cores, more reads in
+// flight, a store twice as fast, twice the memory, functions without the GIL or that wait half as long, a
+// consumer that takes no time. More reads are taken to wait no longer than now: the store's bandwidth is not
+// known before they are tried.
 // `most`: the maximum settings that the tuner may choose.
 std::vector<WhatIf> what_ifs(const Model& model, size_t cores, const Settings& most,
                              const Settings& settings);
+// Of a run without threads, which waits for the store most of the time: that of threads.
+std::vector<WhatIf> what_ifs_of_threads(const Gauge& gauge, const Model& model);
 
 }  // namespace headrace

@@ -14,8 +14,12 @@ constexpr double kWorthItInNeed = 1.1;  // when low on memory, where more in fli
 constexpr int kCalm = 3;                // intervals without waiting before something is given back
 constexpr double kSpare = 0.75;         // target occupancy of the threads that are kept
 constexpr double kMemoryShare = 0.8;
-constexpr double kRemembered = 4;  // seconds
-constexpr size_t kMostSteps = 4;   // maximum factor for readers in one step
+constexpr double kRemembered = 4;   // seconds
+constexpr size_t kMostSteps = 4;    // maximum factor for readers in one step
+constexpr double kSlowRead = 2e-3;  // seconds of waiting: shorter reads are many in any interval
+constexpr double kAhead = 1.5;      // parts to read for each reader, so that none lacks one
+constexpr double kSlower = 1.2;     // reads that wait this much longer share something
+constexpr size_t kRowsEnough = 32;  // to know what a row costs
 constexpr size_t kMostDecisions = 1000;
 
 size_t index(Knob knob) { return static_cast<size_t>(knob); }
@@ -28,6 +32,19 @@ double occupancy(const Gauge& g) {
                    g.readers_occupied() / static_cast<double>(g.settings.io), 1 - g.wait_share()});
 }
 
+// Little's law: the number in flight at the rate that all others could sustain.
+size_t wanted_readers(const Gauge& gauge, const Model& model) {
+  const double others = std::min({model.by_cores, model.by_python, model.by_consumer});
+  if (!std::isfinite(others) || gauge.rows == 0) return rounded_up(1e9);
+  return rounded_up(1.15 * others * gauge.reading / static_cast<double>(gauge.rows));
+}
+
+// The readers have all that is in progress: more of them would find nothing to read.
+bool lacks_parts(const Gauge& g) {
+  const double parts = static_cast<double>(g.settings.ready) * g.parts_each;
+  return g.queued == 0 && parts > 0 && static_cast<double>(g.settings.io) >= parts;
+}
+
 std::string percent(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
@@ -38,6 +55,7 @@ std::string percent(double share) {
 
 const Settings& Tuner::look(const Gauge& gauge) {
   at_s_ += gauge.seconds;
+  if (look_at_reads(gauge)) return settings_;
   if (settle_ > 0) {
     --settle_;
     return settings_;
@@ -53,6 +71,70 @@ const Settings& Tuner::look(const Gauge& gauge) {
   return settings_;
 }
 
+// Only parts that are being read are in progress, and the consumer waits for them.
+bool Tuner::reads_decide(const Gauge& gauge) const {
+  if (trial_ && !trial_->is_of_reads) return false;
+  const auto readers = static_cast<double>(settings_.io);
+  const double in_flight = static_cast<double>(settings_.ready) * std::max(1.0, gauge.parts_each);
+  const auto parts = static_cast<double>(gauge.parts_read);
+  if (parts < std::min(readers, in_flight) || gauge.seconds * parts < gauge.reading) return false;
+  Gauge lately = since_;  // that they have just caught up says little
+  lately += gauge;
+  if (lately.wait_share() < 0.5 || !lately.reads_wait() || gauge.store_wait() < kSlowRead) return false;
+  if (lately.workers_occupied() >= kFullWorkers * static_cast<double>(settings_.workers)) return false;
+  if (lately.readers_occupied() < kFullReaders * readers && gauge.queued > 0) return false;
+  return trial_ || !(more_reads(gauge) == settings_);
+}
+
+bool Tuner::look_at_reads(const Gauge& gauge) {
+  if (!reads_decide(gauge)) return false;
+  if (trial_) judge(gauge);
+  if (trial_) return true;
+  if (const Settings to = more_reads(gauge); !(to == settings_)) raise_reads(gauge, to);
+  return true;
+}
+
+// Four times as many, as far as the others could use them, with elements in progress for them all.
+Settings Tuner::more_reads(const Gauge& gauge) const {
+  Settings out = settings_;
+  const auto readers = static_cast<double>(settings_.io);
+  const bool is_full = gauge.readers_occupied() >= kFullReaders * readers;
+  const bool is_in_vain = in_vain_[index(Knob::io)] || std::isfinite(bandwidth_);
+  if (is_full && !is_in_vain) {
+    const size_t wanted =
+        gauge.rows < kRowsEnough ? limits_.most.io : wanted_readers(gauge, Model::of(gauge, cores_, tried()));
+    out.io = std::min(kMostSteps * settings_.io, std::max(2 * settings_.io, wanted));
+    out.io = std::clamp(out.io, limits_.least.io, limits_.most.io);
+  }
+  const double each = std::max(1.0, gauge.parts_each);
+  const size_t ready = rounded_up(kAhead * static_cast<double>(out.io) / each) + 2;
+  if (ready > out.ready && !in_vain_[index(Knob::ready)] && !gauge.starved)
+    out.ready =
+        std::clamp(std::max(out.ready, room_for(ready, gauge)), limits_.least.ready, limits_.most.ready);
+  // Further readers would find nothing to read.
+  const size_t parts = rounded_up(static_cast<double>(out.ready) * each);
+  out.io = std::max(settings_.io, std::min(out.io, parts));
+  return out;
+}
+
+void Tuner::raise_reads(const Gauge& gauge, const Settings& to) {
+  const Settings from = settings_;
+  Gauge before = gauge;
+  before.rows = gauge.rows_read;
+  const double predicted =
+      before.rate() * static_cast<double>(to.io) / static_cast<double>(std::max<size_t>(1, from.io));
+  trial_ = Trial{.aim = Aim::more, .before = before, .from = from, .is_of_reads = true, .decisions = 0};
+  const auto add = [&](Knob knob, std::string why) {
+    if (to.of(knob) <= from.of(knob)) return;
+    note({at_s_, knob, from.of(knob), to.of(knob), std::move(why), predicted, -1, false});
+    ++trial_->decisions;
+  };
+  add(Knob::ready, "elements in progress have too little to read for " + std::to_string(to.io) + " readers");
+  add(Knob::io, "all " + std::to_string(from.io) + " reads in flight wait for the store");
+  settings_ = to;
+  since_ = {}, looks_ = 0, settle_ = 1, calm_ = 0;
+}
+
 // A trial continues: the change is judged later, and nothing else is changed until then.
 void Tuner::restart() {
   if (trial_) trial_->once.reset();
@@ -61,18 +143,20 @@ void Tuner::restart() {
 
 Settings Tuner::found() const {
   Settings out = settings_;
-  if (trial_) out.of(decisions_.back().knob) = decisions_.back().from;
+  if (trial_) out = trial_->from;
   return out;
 }
 
 void Tuner::judge(const Gauge& gauge) {
   const Aim aim = trial_->aim;
   Gauge after = gauge;
-  if (trial_->once) {
+  if (trial_->once && !trial_->is_of_reads) {
     after = *trial_->once;
     after += gauge;
   }
-  decisions_.back().obtained = after.rate();
+  if (trial_->is_of_reads) after.rows = after.rows_read;
+  for (size_t i = 0; i < trial_->decisions; ++i)
+    decisions_[decisions_.size() - 1 - i].obtained = after.rate();
   // More elements in flight should make a kind of server busier; rates differ for many reasons, such as slow
   // samples.
   const bool is_ready = decisions_.back().knob == Knob::ready;
@@ -109,7 +193,8 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   const double wanted = static_cast<double>(last.to) / static_cast<double>(last.from);
   const double gain = after.rate() / std::max(1e-9, before.rate());
   const bool still_full = after.readers_occupied() > kFullReaders * static_cast<double>(last.to);
-  if (!still_full || gain > 1 + 0.6 * (wanted - 1)) return;
+  const bool is_shared = after.readers_compute() || after.store_wait() > kSlower * before.store_wait();
+  if (!still_full || !is_shared || gain > 1 + 0.6 * (wanted - 1)) return;
   bandwidth_ = after.rate();
   in_vain_[index(Knob::io)] = true, steady_rate_ = after.rate();
   const size_t enough = rounded_up(1.3 * gain * static_cast<double>(last.from));
@@ -121,8 +206,8 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
 
 void Tuner::undo(const Gauge& after, Aim aim) {
   Decision& last = decisions_.back();
-  last.undone = true;
-  settings_.of(last.knob) = last.from;
+  for (size_t i = 0; i < trial_->decisions; ++i) decisions_[decisions_.size() - 1 - i].undone = true;
+  settings_ = trial_->from;
   if (aim == Aim::more) {
     in_vain_[index(last.knob)] = true;
     // More reads were in flight at once, and took longer in proportion.
@@ -168,7 +253,7 @@ bool Tuner::try_more(const Gauge& gauge, const Model& model) {
   const bool cores_full = gauge.own_cores_used() >= 0.9 * static_cast<double>(cores_);
   if (cores_full) return false;
   if (readers_full && (more_readers(gauge, model) || fewer_readers(gauge, model))) return true;
-  if (workers_full || (readers_full && !in_vain_[index(Knob::io)])) return false;
+  if (workers_full || (readers_full && !in_vain_[index(Knob::io)] && !lacks_parts(gauge))) return false;
   if (readers_full && std::isfinite(bandwidth_)) return false;
   if (more_ready(gauge, model)) return true;
   // Readers that alternate with others may still be too few, unless memory is what is missing.
@@ -177,12 +262,8 @@ bool Tuner::try_more(const Gauge& gauge, const Model& model) {
 }
 
 bool Tuner::more_readers(const Gauge& gauge, const Model& model) {
-  if (in_vain_[index(Knob::io)] || gauge.reads == 0) return false;
-  // Little's law: the number in flight at the rate that all others could sustain.
-  const double others = std::min({model.by_cores, model.by_python, model.by_consumer});
-  const double per_row = gauge.reading / static_cast<double>(gauge.rows);
-  const double wanted = std::isfinite(others) ? 1.15 * others * per_row : 1e9;
-  const size_t to = std::min(rounded_up(wanted), kMostSteps * settings_.io);
+  if (in_vain_[index(Knob::io)] || gauge.reads == 0 || lacks_parts(gauge)) return false;
+  const size_t to = std::min(wanted_readers(gauge, model), kMostSteps * settings_.io);
   const size_t waiting = std::min(settings_.io, rounded_up(gauge.readers_occupied()));
   const std::string all = std::to_string(waiting) + " of " + std::to_string(settings_.io);
   return turn(Knob::io, to, Aim::more, gauge, model,
@@ -226,16 +307,19 @@ bool Tuner::fewer_for_python(const Gauge& gauge, const Model& model) {
 
 bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
   if (in_vain_[index(Knob::ready)] || gauge.starved || looks_ < 2) return false;
-  size_t to = 2 * settings_.ready;
-  if (gauge.budget > 0 && gauge.memory > 0) {
-    const auto ready = static_cast<double>(settings_.ready), memory = static_cast<double>(gauge.memory);
-    const double one = (memory - std::min(memory, static_cast<double>(gauge.fixed))) / ready;
-    const double room = kMemoryShare * static_cast<double>(gauge.budget) - memory;
-    if (one > 0) to = std::min(to, static_cast<size_t>(std::max(0.0, ready + room / one)));
-    no_room_ = to <= settings_.ready;
-  }
+  const size_t to = room_for(2 * settings_.ready, gauge);
+  no_room_ = to <= settings_.ready;
   return turn(Knob::ready, to, Aim::more, gauge, model,
               "neither readers nor workers are fully busy: too little is in flight");
+}
+
+// At most as many as the budget has room for.
+size_t Tuner::room_for(size_t ready, const Gauge& gauge) const {
+  if (gauge.budget == 0 || gauge.memory == 0) return ready;
+  const auto now = static_cast<double>(settings_.ready), memory = static_cast<double>(gauge.memory);
+  const double one = (memory - std::min(memory, static_cast<double>(gauge.fixed))) / now;
+  const double room = kMemoryShare * static_cast<double>(gauge.budget) - memory;
+  return one > 0 ? std::min(ready, static_cast<size_t>(std::max(0.0, now + room / one))) : ready;
 }
 
 // One number at a time, most of the idle threads.
@@ -256,14 +340,15 @@ bool Tuner::turn(Knob knob, size_t to, Aim aim, const Gauge& gauge, const Model&
   if (aim == Aim::more ? to <= from : to >= from) return false;
   const Settings before = settings_;
   settings_.of(knob) = to;
-  if (decisions_.size() < kMostDecisions)
-    decisions_.push_back(
-        {at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false});
-  else
-    decisions_.back() = {at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false};
-  trial_ = Trial{aim, gauge, std::nullopt};
+  note({at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false});
+  trial_ = Trial{.aim = aim, .before = gauge, .from = before};
   since_ = {}, looks_ = 0, settle_ = 1;
   return true;
+}
+
+void Tuner::note(Decision decision) {
+  if (decisions_.size() == kMostDecisions) decisions_.pop_back();
+  decisions_.push_back(std::move(decision));
 }
 
 }  // namespace headrace

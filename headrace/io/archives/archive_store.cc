@@ -174,6 +174,7 @@ class ArchiveStore final : public Store {
   }
 
   bool persistent() const override { return files_->persistent(); }
+  size_t reads_at_first() const override { return files_->reads_at_first(); }
 
  private:
   template <class Outside> Result<Listing> list_in(const std::string& root, const Outside& outside) {

@@ -17,6 +17,7 @@ namespace headrace {
 namespace {
 
 constexpr uint64_t kLookAtCoresNs = 50'000'000;             // each one is a system call
+constexpr uint64_t kSlowNs = 2'000'000;                     // a part that takes longer may have lacked one
 constexpr uint64_t kLookAtStateNs = 1'000'000;              // other threads write to it
 constexpr auto kPatience = std::chrono::microseconds(500);  // how long a consumer waits for many elements
 
@@ -158,13 +159,16 @@ class ThreadsCrew final : public Crew {
     // A file each, so only as many as cores: with more readers, most wait for the store and not for a core.
     if (duty == Duty::cpu || number < steer_.cores()) core_wait.emplace();
     worker.evaluator.part_clock().restart();
-    uint64_t looked = now_ns(), next_state = 0;
+    uint64_t looked = now_ns(), next_state = 0, at = looked;
     Track* track = trace_ ? &trace_->track(duty, number) : nullptr;
     std::unique_lock lock(executor_.mutex());
     while (true) {
-      while (!stopping_ && (!is_wanted(duty, number) || !executor_.take_locked(duty, work)))
+      while (!stopping_ && (!is_wanted(duty, number) || !executor_.take_locked(duty, work))) {
         wait(worker, duty, number, lock);
+        at = 0;
+      }
       if (stopping_) break;
+      if (duty == Duty::io) work.taken_ns = at > 0 ? at : now_ns(), steer_.took(work);
       wake(true);
       ++at_work_;
       const size_t keep_scratch = keep_scratch_;
@@ -178,8 +182,8 @@ class ThreadsCrew final : public Crew {
       }
       worker.evaluator.scratch().clear();
       worker.evaluator.scratch().trim(keep_scratch);
-      const uint64_t end = work.ended_ns;
-      if (core_wait && end - looked > kLookAtCoresNs) {
+      const uint64_t end = at = work.ended_ns;
+      if (core_wait && (end - looked > kLookAtCoresNs || end - work.began_ns > kSlowNs)) {
         looked = end;
         lacked.add(core_wait->since_last());
       }

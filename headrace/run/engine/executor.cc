@@ -105,6 +105,13 @@ Executor::Phases Executor::phases() const {
   return out;
 }
 
+size_t Executor::parts_to_read() const {
+  size_t out = 0;
+  for (const Stage* stage : stages_)
+    if (!stage->ended()) out += stage->parts_to_read();
+  return out;
+}
+
 template <class F> void Executor::guarded(F&& step) {
   try {
     step();

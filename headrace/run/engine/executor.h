@@ -60,7 +60,9 @@ class Executor {
   struct Phases {
     size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
   };
-  Phases phases() const;                             // REQUIRES: the mutex is held
+  Phases phases() const;  // REQUIRES: the mutex is held
+  // Of one ticket in each of the stages that read. REQUIRES: the mutex is held.
+  size_t parts_to_read() const;
   const TicketRef& given() const { return given_; }  // last returned by poll(); REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
   // Whether its outputs are elements of the run rather than inputs of another stage.

@@ -86,9 +86,10 @@ class Simulation final : public Crew {
     Duty duty;
     size_t number;
     bool busy = false;
-    Work work;
-    std::deque<Step> steps;
-    double began = 0;
+    Work work = {};
+    std::deque<Step> steps = {};
+    double began = 0, ended = -1;
+    double lacked = 0;  // ns without a core
   };
 
   // Every idle worker within the settings takes work, if there is some.
@@ -97,7 +98,7 @@ class Simulation final : public Crew {
     for (const auto& [duty, wanted] :
          {std::pair{Duty::io, settings.io}, std::pair{Duty::cpu, settings.workers}}) {
       while (begun_[static_cast<size_t>(duty)] < wanted)
-        jobs_.push_back({duty, begun_[static_cast<size_t>(duty)]++, false, {}, {}, 0});
+        jobs_.push_back({duty, begun_[static_cast<size_t>(duty)]++});
       for (Job& job : jobs_) {
         if (job.duty != duty || job.busy || job.number >= wanted) continue;
         if (!executor_.take(duty, job.work)) break;
@@ -111,7 +112,9 @@ class Simulation final : public Crew {
     const uint64_t bytes = worker.counters.io_bytes.get(), reads = worker.counters.io_reads.get();
     job.work.stage->run(job.work, worker.evaluator, worker.counters);
     worker.evaluator.scratch().clear();
-    job.busy = true, job.began = now_;
+    const bool slept = job.ended < now_;
+    job.busy = true, job.began = now_, job.lacked = 0;
+    if (job.work.io) job.work.taken_ns = now_ns(), steer_.took(job.work);
     job.steps.clear();
     job.work.busy_ns = job.work.python_ns = job.work.reading_ns = 0;
     if (job.work.io) {
@@ -120,10 +123,12 @@ class Simulation final : public Crew {
           {Resource::delay, num_reads * machine_.latency_ns * (1 + machine_.jitter * (random() - 0.5))});
       if (machine_.bytes_per_s > 0)
         job.steps.push_back({Resource::store, static_cast<double>(worker.counters.io_bytes.get() - bytes)});
+      if (num_reads > 0) wake_up(job);
       const auto rows = static_cast<double>(job.work.ticket->parts[job.work.part].count);
       job.steps.push_back({Resource::cores, rows * machine_.unpack_ns});
     } else if (job.work.part != Work::kFinish) {
       const auto rows = static_cast<double>(job.work.ticket->parts[job.work.part].count);
+      if (slept) wake_up(job);
       double cpu = rows * machine_.cpu_ns;
       if (machine_.slow_one_in > 0)
         for (double row = 0; row < rows; ++row)
@@ -132,12 +137,25 @@ class Simulation final : public Crew {
       job.steps.push_back({Resource::python, rows * machine_.python_ns});
       job.steps.push_back({Resource::delay, rows * machine_.sleep_ns});
     }
-    for (const Step& step : job.steps) {
+    for (Step& step : job.steps) {
       if (step.resource == Resource::cores || step.resource == Resource::python)
         job.work.busy_ns += static_cast<uint64_t>(step.left);
       if (step.resource == Resource::python) job.work.python_ns += static_cast<uint64_t>(step.left);
+      if (step.resource == Resource::cores) share_core(job, step);
     }
     queue_up(job);
+  }
+
+  // Other programs on all cores keep a thread that wakes up waiting, and get their share while it computes.
+  void wake_up(Job& job) {
+    if (machine_.others < machine_.cores) return;
+    job.steps.push_back({Resource::delay, machine_.slice_ns * random()});
+    job.lacked += job.steps.back().left;
+  }
+  void share_core(Job& job, Step& step) const {
+    const double more =
+        step.left * static_cast<double>(machine_.others) / static_cast<double>(machine_.cores);
+    step.left += more, job.lacked += more;
   }
 
   // At the end of the queue of the resource that its next step needs.
@@ -195,11 +213,16 @@ class Simulation final : public Crew {
 
   void finish(Job& job) {
     const auto took = static_cast<uint64_t>(now_ - job.began);
+    Counters& counters = team_.member(job.duty, job.number).counters;
+    if (job.duty == Duty::cpu)
+      counters.core_wait_ns.add(static_cast<uint64_t>(job.lacked));
+    else if (job.number < machine_.cores)  // as with threads, of which no more are watched
+      counters.reading_core_wait_ns.add(static_cast<uint64_t>(job.lacked));
     if (job.work.io) job.work.reading_ns = took;
     std::lock_guard lock(executor_.mutex());
     steer_.worked(job.work, took, executor_);
     executor_.finish_locked(job.work);
-    job.busy = false;
+    job.busy = false, job.ended = now_;
     if (const auto settings = steer_.look(now_ns(), executor_, team_)) executor_.set_ring(settings->ready);
   }
 

@@ -13,6 +13,8 @@ namespace headrace {
 struct SimulatedMachine {
   uint64_t now_ns = 1;  // its clock, advanced by a run
   size_t cores = 2;
+  size_t others = 0;      // programs that always compute, on the same cores,
+  double slice_ns = 3e6;  // and how long one keeps a core that a thread of the run waits for
   // Per row, ns.
   double cpu_ns = 0;                       // on a core
   double python_ns = 0;                    // on a core, under the GIL

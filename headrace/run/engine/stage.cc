@@ -269,6 +269,7 @@ Stage::Admitted Stage::admit(size_t ring, Pool& pool, size_t headroom) {
   for (const Tensor& column : ticket->columns) bytes_admitted_ += column.size_bytes();
   ring_.push_back(ticket);
   ticket->parts_left = ticket->parts.size();
+  parts_to_read_ = static_cast<size_t>(std::ranges::count(ticket->parts, Part::State::io, &Part::state));
   for (size_t p = 0; p < ticket->parts.size(); ++p) make_runnable(ticket, p);
   if (ticket->parts.empty()) part_done(ticket);
   return Admitted::yes;

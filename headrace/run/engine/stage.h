@@ -24,8 +24,9 @@ struct Work {
   uint64_t python_ns = 0;              // of busy_ns, in Python functions; estimated
   uint64_t reading_ns = 0, reads = 0;  // reading a part: duration with waits, and the number of reads
   uint64_t read_bytes = 0;
-  bool called = false;  // called Python functions
-  bool alone = false;   // it found no memory before, and was taken again with no other work running
+  uint64_t taken_ns = 0;  // of parts to read, when a reader took them; 0: unknown
+  bool called = false;    // called Python functions
+  bool alone = false;     // it found no memory before, and was taken again with no other work running
 };
 
 class Stage final : public Stream {
@@ -88,6 +89,7 @@ class Stage final : public Stream {
   bool has_runnable() const { return !io_.empty() || !ready_.empty(); }
   bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
   size_t num_runnable(bool io) const { return io ? io_.size() : ready_.size(); }
+  size_t parts_to_read() const { return parts_to_read_; }  // of the last ticket that was admitted
   size_t num_done() const;
   bool has_output() const;  // pull() would not return `wait`: an element, an error, the end
 
@@ -129,6 +131,7 @@ class Stage final : public Stream {
   std::set<PartKey> io_, ready_;
   uint64_t next_serial_ = 0;
   size_t bytes_admitted_ = 0;  // memory that the last ticket took at admission
+  size_t parts_to_read_ = 0;   // and how many of its parts had to be read
   static constexpr size_t kMaxGrain = 4096;
   size_t grain_ = 1;  // rows per part, by the cost of running them; affects speed only
   static constexpr double kPastReads = 15.0 / 16;

@@ -11,6 +11,7 @@ constexpr uint64_t kLookNs = 10 * kMs;  // between two checks whether an interva
 // takes one at a time.
 constexpr uint64_t kShortest = 200 * kMs, kLonger = 1'000 * kMs, kLongest = 5'000 * kMs;
 constexpr uint64_t kManyParts = 32, kManyElements = 8, kSomeElements = 3;
+constexpr uint64_t kSlowReadNs = 2 * kMs;         // readers that take longer may decide an interval
 constexpr uint64_t kPause = 500 * kMs;            // after which earlier measurements are discarded
 constexpr uint64_t kBetweenOthers = 1'000 * kMs;  // between two looks at what other processes use
 constexpr uint64_t kUnusual = 8;                  // a step this many times longer than usual is a pause
@@ -31,7 +32,7 @@ void Steer::begin(uint64_t now, const Executor& executor, const Team& team) {
     begin_anew(now, executor, team);
     checked_ns_ = now, waited_then_ = waited_ns(now);
   }
-  waits_since_ = 0, under_way_ = true;
+  waits_since_ = 0, under_way_ = true, open_ = {};
 }
 
 // Discards what was measured since the interval began.
@@ -74,12 +75,14 @@ Gauge Steer::close_interval(uint64_t now, const Sums& sums_now, const Executor& 
 }
 
 void Steer::worked(const Work& work, uint64_t occupied_ns, const Executor& executor) {
+  if (work.io && work.taken_ns > 0) --open_.reads, open_.taken_ns -= work.taken_ns;
   if (work.io)
     now_.reading += occupied_ns, now_.reading_cpu += work.busy_ns, now_.reading_in_python += work.python_ns;
   else
     now_.occupied += occupied_ns, now_.busy += work.busy_ns, now_.in_python += work.python_ns;
   if (!work.result.status.ok() || work.part == Work::kFinish || !executor.gives(*work.stage)) return;
   const Part& part = work.ticket->parts[work.part];
+  if (work.io) now_.rows_read += std::max<size_t>(1, part.count), ++now_.parts_read;
   if (work.io && !part.has_passed) return;
   now_.rows += std::max<size_t>(1, part.count);
   ++now_.parts;
@@ -102,6 +105,7 @@ Steer::Sums Steer::sums(uint64_t now, const Executor& executor, const Team& team
   Sums out = now_;
   if (cpu_times_.process_ns) out.process = cpu_times_.process_ns();
   out.waited = waited_ns(now), out.starved = executor.times_out_of_memory();
+  out.reading_open = static_cast<int64_t>(open_.reads * now - open_.taken_ns);
   team.each([&](const Worker& worker) {
     out.lacked += worker.counters.core_wait_ns.get();
     out.reading_lacked += worker.counters.reading_core_wait_ns.get();
@@ -126,7 +130,13 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.reading = seconds(to.reading - from.reading);
   out.reading_cpu = seconds(to.reading_cpu - from.reading_cpu);
   out.reading_in_python = std::min(out.reading_cpu, seconds(to.reading_in_python - from.reading_in_python));
-  out.reading_lacked = seconds(to.reading_lacked - from.reading_lacked);
+  const auto readers = static_cast<double>(tuner_.settings().io);
+  // Of some readers only: they stand for all.
+  const double watched = std::min(readers, static_cast<double>(std::max<size_t>(1, cores_)));
+  out.reading_lacked = seconds(to.reading_lacked - from.reading_lacked) * readers / watched;
+  out.reading_open = static_cast<double>(to.reading_open - from.reading_open) * 1e-9;
+  out.rows_read = to.rows_read - from.rows_read, out.parts_read = to.parts_read - from.parts_read;
+  out.queued = executor.phases().io_queued, out.parts_each = static_cast<double>(executor.parts_to_read());
   out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
   out.fixed = ledger.by_use[static_cast<size_t>(Use::other)];
   out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = to.starved > from.starved;
@@ -140,6 +150,18 @@ bool Steer::is_over(uint64_t ns) const {
   return ns >= kLongest || (ns >= kLonger && parts > 0 && elements >= kSomeElements);
 }
 
+// Each of them has read at least once: with slow reads that is long before workers have made elements.
+bool Steer::reads_decide(uint64_t now, const Executor& executor, const Team& team) {
+  const uint64_t ns = now - began_ns_, parts = now_.parts_read - then_.parts_read;
+  const bool may_be = parts > 0 && ns >= kLookNs && now >= read_ns_ + kLookNs &&
+                      now_.reading - then_.reading >= parts * kSlowReadNs &&
+                      2 * (waited_ns(now) - then_.waited) >= ns;
+  if (!may_be) return false;
+  const bool out = tuner_.reads_decide(gauge(then_, sums(now, executor, team), ns, executor));
+  if (out || parts >= tuner_.settings().io) read_ns_ = now;
+  return out;
+}
+
 // No work for a long time while the consumer asked for nothing: it validates or writes a checkpoint. A
 // consumer whose steps always take this long does not pause: only its first few steps are taken for pauses.
 bool Steer::is_pause(uint64_t quiet_ns, uint64_t waited_ns) {
@@ -149,7 +171,9 @@ bool Steer::is_pause(uint64_t quiet_ns, uint64_t waited_ns) {
 }
 
 std::optional<Settings> Steer::look(uint64_t now, const Executor& executor, const Team& team) {
-  if (now < checked_ns_ + kLookNs || !under_way_) return std::nullopt;
+  if (!under_way_) return std::nullopt;
+  const bool reads_decide = this->reads_decide(now, executor, team);
+  if (now < checked_ns_ + kLookNs && !reads_decide) return std::nullopt;
   const uint64_t quiet = now - std::exchange(checked_ns_, now);
   const uint64_t waited = waited_ns(now), waited_for = waited - std::exchange(waited_then_, waited);
   if (is_pause(quiet, waited_for)) {
@@ -157,7 +181,7 @@ std::optional<Settings> Steer::look(uint64_t now, const Executor& executor, cons
     return std::nullopt;
   }
   const uint64_t ns = now - began_ns_;
-  if (!is_over(ns)) return std::nullopt;
+  if (!reads_decide && !is_over(ns)) return std::nullopt;
   if (now_.elements > then_.elements)
     usual_step_ns_ = (3 * usual_step_ns_ + ns / (now_.elements - then_.elements)) / 4;
   const Gauge g = close_interval(now, sums(now, executor, team), executor);

@@ -31,6 +31,8 @@ class Steer {
   void begin(uint64_t now, const Executor& executor, const Team& team);
   void end(uint64_t now, const Executor& executor, const Team& team);
 
+  // A reader takes work, at Work::taken_ns.
+  void took(const Work& work) { ++open_.reads, open_.taken_ns += work.taken_ns; }
   // A worker spent `occupied_ns` on this; call it before Executor::finish().
   void worked(const Work& work, uint64_t occupied_ns, const Executor& executor);
   void delivered(const Sample& element) { ++now_.elements, now_.samples += samples_of(element); }
@@ -56,7 +58,8 @@ class Steer {
     uint64_t rows = 0, elements = 0, samples = 0, parts = 0;
     uint64_t waited = 0, occupied = 0, busy = 0, lacked = 0, process = 0, in_python = 0, reading = 0,
              reading_cpu = 0, reading_lacked = 0, reading_in_python = 0;
-    uint64_t reads = 0, bytes = 0, starved = 0;
+    uint64_t reads = 0, bytes = 0, starved = 0, rows_read = 0, parts_read = 0;
+    int64_t reading_open = 0;
   };
   struct Moment {
     double at_s = 0;
@@ -69,6 +72,7 @@ class Steer {
   void remember(const Gauge& gauge);
   void look_at_others(uint64_t now);
   bool is_over(uint64_t ns) const;
+  bool reads_decide(uint64_t now, const Executor& executor, const Team& team);
   bool is_pause(uint64_t quiet_ns, uint64_t waited_ns);
   void begin_anew(uint64_t now, const Executor& executor, const Team& team);
 
@@ -79,12 +83,16 @@ class Steer {
   Sums now_, then_, at_end_;  // counted here, at the interval's beginning, and when the last iteration ended
   uint64_t began_ns_ = 0;     // of the interval
   uint64_t ended_ns_ = 0;     // of the last iteration; 0: there was none
-  uint64_t checked_ns_ = 0;   // when it was last checked whether the interval is over
+  uint64_t checked_ns_ = 0;   // when it was last checked whether the interval is over,
+  uint64_t read_ns_ = 0;      // or whether reads decide it
   uint64_t waited_then_ = 0;  // how long the consumer had waited by then
   uint64_t usual_step_ns_ = 0;
   uint64_t waits_since_ = 0;  // since when the consumer waits; 0: it does not wait
   double at_s_ = 0;           // time of the run so far, without pauses
   bool under_way_ = false;
+  struct {
+    uint64_t reads = 0, taken_ns = 0;
+  } open_;  // parts being read, and the sum of when they were taken
   struct {
     uint64_t at_ns = 0, process_ns = 0, machine_ns = 0;
     double cores = -1;

@@ -70,7 +70,12 @@ std::string limit_text(Limit limit, const Gauge& g, const std::string& slowest) 
              number("%.2f", g.busy + g.reading_cpu + g.lacked + g.reading_lacked) +
              " s, but a core for only " + number("%.2f", g.busy + g.reading_cpu) + " s";
     case Limit::caller:
-      return "the caller's thread: with workers=0 it does all the work, most of the time in " + most;
+      if (g.reads_wait() && g.reading >= g.occupied)
+        return "the caller's thread: with workers=0 it reads one after the other, and waits for storage " +
+               number("%.0f", 100 * g.store_waits() / (g.reading + g.occupied)) +
+               " % of its time; threads have many reads in flight";
+      return "the caller's thread: with workers=0 it does all the work, most of the time in " +
+             (g.reading > g.occupied ? std::string(kReading) : most);
     case Limit::unknown: break;
   }
   return "neither CPU nor storage is fully used: more elements in flight (ready=) may help";
@@ -175,8 +180,9 @@ Value make_report(const RunTotals& totals, const Gauge& lately, const std::vecto
   if (own > 0 && lately.samples > 0)
     out.set("consumer_samples_per_s", static_cast<double>(lately.samples) / own);
   Value::List changes;
-  for (const WhatIf& what : what_ifs(model, totals.cores, totals.most, lately.settings)) {
-    if (totals.alone) break;  // predictions assume threads that work in parallel
+  const std::vector<WhatIf> all = totals.alone ? what_ifs_of_threads(lately, model)
+                                               : what_ifs(model, totals.cores, totals.most, lately.settings);
+  for (const WhatIf& what : all) {
     if (what.then == Limit::functions && !totals.may_wait) continue;
     Value one{Value::Object()};
     one.set("change", what.change);
