@@ -8,8 +8,8 @@
 namespace headrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 std::vector<int64_t> turned(uint64_t epoch) {
   const auto shift = static_cast<int64_t>(epoch);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "headrace/core/saturate.h"
-#include "headrace/formats/source.h"
+#include "headrace/graph/verb_options.h"
 
 namespace headrace {
 
