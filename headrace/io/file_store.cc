@@ -68,9 +68,19 @@ bool is_local(int descriptor) {
   return std::ranges::find(kLocal, file_system_of(descriptor)) != kLocal.end();
 }
 
+FileInfo info_of(const struct stat& s) {
+  return {.size = S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size),
+          .mtime_ns = nanoseconds(s.st_mtim),
+          .changed_ns = nanoseconds(s.st_ctim),
+          .is_directory = S_ISDIR(s.st_mode)};
+}
+
 class LocalFile final : public OpenFile {
  public:
-  explicit LocalFile(std::shared_ptr<BoundedFile> file) : file_(std::move(file)) {}
+  LocalFile(std::shared_ptr<BoundedFile> file, const FileInfo& as_opened)
+      : file_(std::move(file)), as_opened_(as_opened) {}
+
+  Result<FileInfo> as_opened() override { return as_opened_; }
 
   Result<uint64_t> size() override {
     HEADRACE_ASSIGN(const BoundedFile::Use open, file_->use());
@@ -118,25 +128,40 @@ class LocalFile final : public OpenFile {
     return Status(Code::io, "cannot read: " + std::generic_category().message(error)).refused(error, "");
   }
   std::shared_ptr<BoundedFile> file_;
+  FileInfo as_opened_;
 };
+
+Status check_regular(const std::string& path, const struct stat& s) {
+  if (S_ISDIR(s.st_mode))
+    return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder").refused(EISDIR, path);
+  if (!S_ISREG(s.st_mode))
+    return Status(Code::io, "cannot read " + in_quotes(path) + ": it is not a regular file");
+  return {};
+}
 
 class FileStore final : public Store {
  public:
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
     // Checked before it is opened: opening a pipe or a device can have side effects.
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
-    if (S_ISDIR(s.st_mode))
-      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder").refused(EISDIR, path);
-    if (!S_ISREG(s.st_mode))
-      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is not a regular file");
+    HEADRACE_TRY(check_regular(path, s));
     HEADRACE_ASSIGN(std::shared_ptr<BoundedFile> file, BoundedFile::open(path, s));
-    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file)));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file), info_of(s)));
+  }
+
+  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
+    HEADRACE_TRY(check_path(path));
+    struct stat s;
+    auto file = BoundedFile::open_known(path, s);
+    // The message says what is there, and where one that is not there was looked for.
+    if (!file.ok()) return file.status().code() == Code::not_found ? open(path) : file.status();
+    HEADRACE_TRY(check_regular(path, s));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(*std::move(file), info_of(s)));
   }
 
   Result<FileInfo> info(const std::string& path) override {
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
-    return FileInfo{S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size), nanoseconds(s.st_mtim),
-                    nanoseconds(s.st_ctim), S_ISDIR(s.st_mode)};
+    return info_of(s);
   }
 
   Result<Listing> list(const std::string& root) override {

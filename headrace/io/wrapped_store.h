@@ -16,12 +16,19 @@ class WrappedStore : public Store {
   explicit WrappedStore(Store& store) : store_(std::shared_ptr<Store>(), &store) {}
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override { return store_->open(path); }
+  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
+    return store_->open_known(path);
+  }
   Result<FileInfo> info(const std::string& path) override { return store_->info(path); }
   Result<Listing> list(const std::string& root) override { return store_->list(root); }
   Result<Entries> entries(const std::string& folder) override { return store_->entries(folder); }
   Result<Listing> list_readable(const std::string& root) override { return store_->list_readable(root); }
   Result<Entries> entries_readable(const std::string& folder) override {
     return store_->entries_readable(folder);
+  }
+  bool is_known_absent(const std::string& path) override { return store_->is_known_absent(path); }
+  std::shared_ptr<const Listing> recalled_listing(const std::string& root) override {
+    return store_->recalled_listing(root);
   }
   bool leaves_out(const std::string& path, const Status& why) override {
     return store_->leaves_out(path, why);
