@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 #include "headrace/core/text/text.h"
@@ -56,7 +58,7 @@ uint32_t file_system_of(int descriptor) {
 
 // File systems on local disks and memory, where a missing page is a short wait. On a network file system it
 // may be a long one, in which the thread does not respond; what is below an overlay is not known.
-bool is_local(int descriptor) {
+bool is_local_now(int descriptor) {
   constexpr std::array<uint32_t, 6> kLocal{
       0xef53,      // ext2, ext3, ext4
       0x58465342,  // xfs
@@ -68,6 +70,19 @@ bool is_local(int descriptor) {
   return std::ranges::find(kLocal, file_system_of(descriptor)) != kLocal.end();
 }
 
+// Asked once for each device: a server may have to answer it.
+bool is_local(int descriptor, dev_t device) {
+  static std::mutex mutex;
+  static std::map<dev_t, bool> known;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto it = known.find(device); it != known.end()) return it->second;
+  }
+  const bool out = is_local_now(descriptor);
+  const std::lock_guard lock(mutex);
+  return known.emplace(device, out).first->second;
+}
+
 FileInfo info_of(const struct stat& s) {
   return {.size = S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size),
           .mtime_ns = nanoseconds(s.st_mtim),
@@ -77,8 +92,8 @@ FileInfo info_of(const struct stat& s) {
 
 class LocalFile final : public OpenFile {
  public:
-  LocalFile(std::shared_ptr<BoundedFile> file, const FileInfo& as_opened)
-      : file_(std::move(file)), as_opened_(as_opened) {}
+  LocalFile(std::shared_ptr<BoundedFile> file, const struct stat& as_opened)
+      : file_(std::move(file)), as_opened_(info_of(as_opened)), device_(as_opened.st_dev) {}
 
   Result<FileInfo> as_opened() override { return as_opened_; }
 
@@ -108,7 +123,7 @@ class LocalFile final : public OpenFile {
   std::shared_ptr<const FileMap> map() override {
     int descriptor = -1;
     auto held = file_->hold(descriptor);
-    if (!held || !is_local(descriptor)) return nullptr;
+    if (!held || !is_local(descriptor, device_)) return nullptr;
     const auto now = size();
     return now.ok() ? FileMap::make(descriptor, std::move(held), *now) : nullptr;
   }
@@ -129,6 +144,7 @@ class LocalFile final : public OpenFile {
   }
   std::shared_ptr<BoundedFile> file_;
   FileInfo as_opened_;
+  dev_t device_;
 };
 
 Status check_regular(const std::string& path, const struct stat& s) {
@@ -146,7 +162,7 @@ class FileStore final : public Store {
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
     HEADRACE_TRY(check_regular(path, s));
     HEADRACE_ASSIGN(std::shared_ptr<BoundedFile> file, BoundedFile::open(path, s));
-    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file), info_of(s)));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file), s));
   }
 
   Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
@@ -156,7 +172,7 @@ class FileStore final : public Store {
     // The message says what is there, and where one that is not there was looked for.
     if (!file.ok()) return file.status().code() == Code::not_found ? open(path) : file.status();
     HEADRACE_TRY(check_regular(path, s));
-    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(*std::move(file), info_of(s)));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(*std::move(file), s));
   }
 
   Result<FileInfo> info(const std::string& path) override {

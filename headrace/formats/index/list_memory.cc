@@ -97,8 +97,8 @@ void ListMemory::load() {
     return true;
   };
   // What is next to the data helps those who have nothing of their own.
-  if (beside_ ? read(place_->beside()) : read(place_->in_cache())) return;
-  if (beside_ || (look_at(place_->name_of(place_->path())) && read(place_->beside_folder()))) return;
+  if ((beside_ && read(place_->beside())) || read(place_->in_cache()) || beside_) return;
+  if (look_at(place_->name_of(place_->path())) && read(place_->beside_folder())) return;
   (void)read(place_->beside());
 }
 
@@ -294,6 +294,9 @@ std::string ListMemory::path() {
 Status ListMemory::save(bool is_locked) {
   std::unique_lock guard(mutex_);
   if (!place_ || (learned_.records.empty() && known_.records.empty())) return {};
+  if (learned_.records.empty() && learned_.names.empty() && learned_.entries.empty() &&
+      learned_.listings.empty())
+    return {};
   Folders settled;
   for (const auto& [folder, now] : looked_at_)
     if (now && has_settled(*now, place_->path_of(folder), begun_ns_)) settled.emplace(folder, now);

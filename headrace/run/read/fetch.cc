@@ -176,17 +176,24 @@ Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t o
     HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, open_of(*store_, source, ordinal));
     return std::shared_ptr<OpenFile>(std::move(opened));
   }
-  {
-    std::lock_guard lock(mutex_);
-    for (auto it = files_.begin(); it != files_.end(); ++it)
-      if (it->source == &source && it->ordinal == ordinal) {
-        files_.splice(files_.begin(), files_, it);
-        return files_.front().file;
-      }
+  std::unique_lock lock(mutex_);
+  const auto is_it = [&](const OpenedFile& one) { return one.source == &source && one.ordinal == ordinal; };
+  while (true) {
+    if (const auto it = std::ranges::find_if(files_, is_it); it != files_.end()) {
+      files_.splice(files_.begin(), files_, it);
+      return files_.front().file;
+    }
+    // Readers that want the same file at once open it once.
+    if (opening_files_.emplace(&source, ordinal).second) break;
+    opened_.wait(lock);
   }
-  HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, open_of(*store_, source, ordinal));
-  std::shared_ptr<OpenFile> shared = std::move(opened);
-  std::lock_guard lock(mutex_);
+  lock.unlock();
+  Result<std::unique_ptr<OpenFile>> opened = open_of(*store_, source, ordinal);
+  lock.lock();
+  opening_files_.erase({&source, ordinal});
+  opened_.notify_all();
+  if (!opened.ok()) return opened.status();
+  std::shared_ptr<OpenFile> shared = *std::move(opened);
   files_.push_front({&source, ordinal, shared});
   if (files_.size() > kOpenFiles) files_.pop_back();
   return shared;
