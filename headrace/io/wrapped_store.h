@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// Passes on everything but persistent(): a path may mean another file here.
+// Passes on everything but persistent(): a path may mean another file here. So open_known() is open().
 class WrappedStore : public Store {
  public:
   explicit WrappedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
@@ -16,9 +16,6 @@ class WrappedStore : public Store {
   explicit WrappedStore(Store& store) : store_(std::shared_ptr<Store>(), &store) {}
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override { return store_->open(path); }
-  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
-    return store_->open_known(path);
-  }
   Result<FileInfo> info(const std::string& path) override { return store_->info(path); }
   Result<Listing> list(const std::string& root) override { return store_->list(root); }
   Result<Entries> entries(const std::string& folder) override { return store_->entries(folder); }
