@@ -1,6 +1,6 @@
-// Any bytes as a sidecar, with checksums fixed so that the parsers after them are reached: sections are inside
-// the input, and what is read can be written and reads back equal; also the index of a list. The first byte
-// selects whether checksums are fixed.
+// Any bytes as a sidecar, with checksums fixed so that the parsers after them are reached: sections are
+// inside the input, and what is read can be written and reads back equal; also the index of a list. The first
+// byte selects whether checksums are fixed.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -28,7 +28,7 @@ inline constexpr uint64_t kAtEnd = ~uint64_t{0};
 // Of a file that an index of an earlier run describes, and that was not looked at. Filled while the data are
 // opened, and not changed afterwards.
 struct RecalledFile {
-  std::optional<uint64_t> sample;    // of its bytes, for one whose times alone have changed
+  std::optional<uint64_t> sample;   // of its bytes, for one whose times alone have changed
   std::function<void()> drop = {};  // removes the index, which turned out to be stale; any thread
 };
 
@@ -37,9 +37,9 @@ struct RecalledFile {
 struct SourceFile {
   std::string path;  // one the Store understands
   uint64_t size = 0;
-  int64_t mtime_ns = 0;             // only decides whether a stored index is stale
+  int64_t mtime_ns = 0;                  // only decides whether a stored index is stale
   std::vector<std::string> beside = {};  // companion files from FormatInfo::beside; "" where there is no file
-  int64_t changed_ns = 0;  // the same; 0 where the store does not know it
+  int64_t changed_ns = 0;                // the same; 0 where the store does not know it
   // What is said here was found in an earlier run, whose index says it: who opens the file checks that it is
   // still so (unchanged.h). Null: it was looked at.
   std::shared_ptr<RecalledFile> recalled = nullptr;

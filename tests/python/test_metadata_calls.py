@@ -49,7 +49,9 @@ def shards(folder: Path, count: int, **kwargs: int) -> str:
     folder.mkdir(parents=True)
     for i in range(count):
         write_tar(folder / f"{i:06d}.tar", i, **kwargs)
-    time.sleep(0.1)  # until names written before are told from names written afterwards, by the clock of the disk
+    time.sleep(
+        0.1
+    )  # until names written before are told from names written afterwards, by the clock of the disk
     return str(folder / f"{{{0:06d}..{count - 1:06d}}}.tar")
 
 

@@ -70,8 +70,8 @@ struct ReadManifest {
 using ReadManifestPtr = std::shared_ptr<const ReadManifest>;
 
 // The manifest at a path, read and parsed once a process while its file is the same: shards that are opened
-// one by one beside it cost what they hold. Errors: not_found if there is none; the system's (io/look_up.h) if
-// it cannot be read; invalid if it is larger than `left`, from which its size is subtracted. Any thread.
+// one by one beside it cost what they hold. Errors: not_found if there is none; the system's (io/look_up.h)
+// if it cannot be read; invalid if it is larger than `left`, from which its size is subtracted. Any thread.
 Result<ReadManifestPtr> read_manifest(Store& store, const std::string& path, uint64_t& left);
 // How many texts this process has parsed. For tests.
 uint64_t num_manifests_parsed();

@@ -13,7 +13,9 @@ constexpr size_t kMostSections = 56;                // of indexes; a sidecar has
 
 class Writing {
  public:
-  template <class T> void number(T value) { out_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  template <class T> void number(T value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
   void text(std::string_view text) {
     number<uint64_t>(text.size());
     out_ += text;
@@ -151,9 +153,8 @@ std::string records_text(const std::vector<Indexes>& sections) {
 }
 
 MadeSection section_of(std::string name, std::string text) {
-  return {std::move(name), [text = std::move(text)](const MadeSection::Write& write) {
-            return write(text_bytes(text));
-          }};
+  return {std::move(name),
+          [text = std::move(text)](const MadeSection::Write& write) { return write(text_bytes(text)); }};
 }
 
 bool read_records(Reading in, const std::function<BufferPtr(std::string_view)>& section, ListIndex& out) {
@@ -234,38 +235,38 @@ std::optional<ListIndex> list_index_from(const std::function<BufferPtr(std::stri
     while (in.has_more()) each(in);
     return in.ok();
   };
-  const bool ok =
-      read("folders",
-           [&](Reading& in) {
-             std::string folder = in.text();
-             out.folders.insert_or_assign(std::move(folder), in.info());
-           }) &&
-      read("names",
-           [&](Reading& in) {
-             std::string name = in.text();
-             const bool is_there = in.number<uint8_t>() != 0;
-             out.names.insert_or_assign(std::move(name), ListIndex::Name{is_there, in.info()});
-           }) &&
-      read("entries",
-           [&](Reading& in) {
-             std::string folder = in.text();
-             Entries entries;
-             entries.files = in.names(), entries.folders = in.names();
-             out.entries.insert_or_assign(std::move(folder), std::move(entries));
-           }) &&
-      read("listings",
-           [&](Reading& in) {
-             std::string root = in.text();
-             Listing listing;
-             listing.files = in.names(), listing.directories = in.names(), listing.changed_ns = in.numbers();
-             // Without one for each directory it could not be checked, and is left out.
-             if (listing.changed_ns.size() == listing.directories.size())
-               out.listings.insert_or_assign(std::move(root), std::move(listing));
-           }) &&
-      read("heads", [&](Reading& in) {
-        std::string name = in.text();
-        out.heads.insert_or_assign(std::move(name), in.text());
-      });
+  const bool ok = read("folders",
+                       [&](Reading& in) {
+                         std::string folder = in.text();
+                         out.folders.insert_or_assign(std::move(folder), in.info());
+                       }) &&
+                  read("names",
+                       [&](Reading& in) {
+                         std::string name = in.text();
+                         const bool is_there = in.number<uint8_t>() != 0;
+                         out.names.insert_or_assign(std::move(name), ListIndex::Name{is_there, in.info()});
+                       }) &&
+                  read("entries",
+                       [&](Reading& in) {
+                         std::string folder = in.text();
+                         Entries entries;
+                         entries.files = in.names(), entries.folders = in.names();
+                         out.entries.insert_or_assign(std::move(folder), std::move(entries));
+                       }) &&
+                  read("listings",
+                       [&](Reading& in) {
+                         std::string root = in.text();
+                         Listing listing;
+                         listing.files = in.names(), listing.directories = in.names(),
+                         listing.changed_ns = in.numbers();
+                         // Without one for each directory it could not be checked, and is left out.
+                         if (listing.changed_ns.size() == listing.directories.size())
+                           out.listings.insert_or_assign(std::move(root), std::move(listing));
+                       }) &&
+                  read("heads", [&](Reading& in) {
+                    std::string name = in.text();
+                    out.heads.insert_or_assign(std::move(name), in.text());
+                  });
   const BufferPtr records = section("records");
   if (!ok || !records || !read_records(Reading(records->bytes()), section, out)) return std::nullopt;
   return out;

@@ -39,8 +39,8 @@ struct ListIndex {
 
   std::map<std::string, FileInfo, std::less<>> folders;  // as they were when the names in them were looked up
   std::unordered_map<std::string, Name> names;
-  std::map<std::string, Entries, std::less<>> entries;   // of a folder
-  std::map<std::string, Listing, std::less<>> listings;  // of what is below a folder
+  std::map<std::string, Entries, std::less<>> entries;    // of a folder
+  std::map<std::string, Listing, std::less<>> listings;   // of what is below a folder
   std::map<std::string, std::string, std::less<>> heads;  // the first bytes of files that were probed
   std::unordered_map<std::string, Records> records;       // by records_key()
 };

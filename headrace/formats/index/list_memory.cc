@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <chrono>
 #include <set>
-#include <utility>
 #include <thread>
+#include <utility>
 
 #include "headrace/formats/index/unchanged.h"
 #include "headrace/io/system.h"
@@ -19,9 +19,7 @@ constexpr int64_t kTick = 50'000'000, kTickOfServer = 2'000'000'000;
 constexpr size_t kMostNames = size_t{1} << 22, kMostHeads = 16;
 bool is_no_name(const Status& failure) { return failure.error_number() == ENOENT; }
 
-int64_t now_ns() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
+int64_t now_ns() { return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 template <class Map, class Drop> void drop_if(Map& map, const Drop& drop) {
   for (auto it = map.begin(); it != map.end();) it = drop(it->first) ? map.erase(it) : std::next(it);
@@ -134,8 +132,8 @@ std::optional<FileInfo> ListMemory::recall(const std::string& path) {
   const ListIndex::Name* found = known(name);
   if (!found || !found->is_there) return std::nullopt;
   if (!std::exchange(has_checked_, true)) {
-    // The file that is asked for first and the one of its folder that was written last are looked at: data that
-    // are written anew, or appended to, are found out here.
+    // The file that is asked for first and the one of its folder that was written last are looked at: data
+    // that are written anew, or appended to, are found out here.
     const auto is_still = [&](const std::string& at, const FileInfo& then) {
       const auto now = store_.info(at);
       return now.ok() && is_same(*now, then);
@@ -240,8 +238,7 @@ void ListMemory::keep(std::string_view kind, const std::string& path, ListIndex:
   const std::lock_guard lock(mutex_);
   // What was written a moment ago may be written again within one tick of the clock: its bytes tell.
   if (records.file.changed_ns + kTick > begun_ns_) records.file.changed_ns = 0;
-  if (place_)
-    learned_.records.insert_or_assign(records_key(kind, place_->name_of(path)), std::move(records));
+  if (place_) learned_.records.insert_or_assign(records_key(kind, place_->name_of(path)), std::move(records));
 }
 
 void ListMemory::was_wrong() {
@@ -267,9 +264,9 @@ bool ListMemory::bears_out(const Result<SourcePtr>& source) {
     for (const std::string& beside : file->beside) unchecked.erase(beside);
   }
   const bool are_same = is_true && std::ranges::all_of(unchecked, [&](const auto& one) {
-    const auto now = store_.info(one.first);
-    return now.ok() && is_same(*now, one.second);
-  });
+                          const auto now = store_.info(one.first);
+                          return now.ok() && is_same(*now, one.second);
+                        });
   if (!are_same) recalls_ = false;
   return are_same;
 }

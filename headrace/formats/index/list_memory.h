@@ -2,9 +2,10 @@
 // looked up to open them, so that opening them again asks the file system a handful of questions, however
 // many files there are (docs/decisions/0044-one-index-for-a-list.md).
 //
-// Its file is in the user's cache folder, or next to the data for all their readers (list_place.h). What it says of names is believed while
-// their folders are unchanged; of two files, the first that is asked for and the one that was written last,
-// it is checked at once; of the others when they are opened (unchanged.h). Any thread.
+// Its file is in the user's cache folder, or next to the data for all their readers (list_place.h). What it
+// says of names is believed while their folders are unchanged; of two files, the first that is asked for and
+// the one that was written last, it is checked at once; of the others when they are opened (unchanged.h). Any
+// thread.
 #pragma once
 #include <map>
 #include <mutex>
@@ -48,9 +49,9 @@ class ListMemory {
   // A file was found to be another one than was recalled: nothing is recalled from then on.
   void was_wrong();
   void was_checked(const std::string& path);  // it was opened, and is as it was
-  // Whether all that was recalled is true, or is checked when the source opens its files (RecalledFile): looks
-  // at what is neither. Otherwise the data are to be opened again, and nothing is recalled; so after an error,
-  // which may be due to what was.
+  // Whether all that was recalled is true, or is checked when the source opens its files (RecalledFile):
+  // looks at what is neither. Otherwise the data are to be opened again, and nothing is recalled; so after an
+  // error, which may be due to what was.
   bool bears_out(const Result<SourcePtr>& source);
 
   // Held while what is not known is found out and stored, so that processes which start at once do it once
@@ -59,7 +60,7 @@ class ListMemory {
   void reload();  // what others have stored since
   // Stores what was learned, if anything. `is_locked`: by the caller.
   Status save(bool is_locked);
-  std::string path();                // of the file; "" if there is no place for one
+  std::string path();  // of the file; "" if there is no place for one
 
  private:
   // REQUIRES of all: mutex_ is held.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kListVersion = "list 1 ", kListName = "list";
 
-// Without "." and "..". The current directory has no links in it, so that the latter are taken off its end; in
-// the middle they may follow a link, which only the file system can tell.
+// Without "." and "..". The current directory has no links in it, so that the latter are taken off its end;
+// in the middle they may follow a link, which only the file system can tell.
 std::string absolute_path(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -1,10 +1,10 @@
 // The indexes of many record files: made by several threads, and stored in one sidecar for all of them.
 //
-// An index is identified by the format's kind of index and the file's path, and is valid while the file's size
-// and times are unchanged; of a file whose times alone have changed, while a sample of its bytes is. Every one
-// is stored (list_memory.h), however quickly it was made, except those of a store that is not persistent.
-// Processes that start at once wait for the first and read its indexes. Sidecars of single files, which
-// earlier versions stored, are still read. Any thread may call it.
+// An index is identified by the format's kind of index and the file's path, and is valid while the file's
+// size and times are unchanged; of a file whose times alone have changed, while a sample of its bytes is.
+// Every one is stored (list_memory.h), however quickly it was made, except those of a store that is not
+// persistent. Processes that start at once wait for the first and read its indexes. Sidecars of single files,
+// which earlier versions stored, are still read. Any thread may call it.
 #pragma once
 #include <vector>
 

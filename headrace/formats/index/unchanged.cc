@@ -54,10 +54,11 @@ Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const SourceFile&
     if (sample.ok() && *sample == *file.recalled->sample) return opened;
   }
   if (file.recalled->drop) file.recalled->drop();
-  return Status(Code::io,
-                "changed since its index was made, which was believed when the data set was opened: expected " +
-                    seen(info_of(file)) + ", got " + seen(now) +
-                    ". The index is dropped: read the data set anew")
+  return Status(
+             Code::io,
+             "changed since its index was made, which was believed when the data set was opened: expected " +
+                 seen(info_of(file)) + ", got " + seen(now) +
+                 ". The index is dropped: read the data set anew")
       .in_file(file.path);
 }
 

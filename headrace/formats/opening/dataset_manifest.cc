@@ -234,7 +234,8 @@ std::string missing_of(const ManifestFile& manifest_file, const IsAsked& is_aske
   for (size_t i = 0; i < manifest_file.manifest.shards.size(); ++i) {
     const ShardEntry& entry = manifest_file.manifest.shards[i];
     const std::string path = path_in(manifest_file.folder, entry.name);
-    if (manifest_file.found.contains(i) || !(is_asked(path) || is_asked(path + std::string(kLmdbFile)))) continue;
+    if (manifest_file.found.contains(i) || !(is_asked(path) || is_asked(path + std::string(kLmdbFile))))
+      continue;
     ++missing, samples += entry.samples;
     if (missing <= kNamedFiles + 1) names.push_back(path);
   }
