@@ -62,7 +62,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def run(code: str, env: dict[str, str]) -> str:
     """Run Python code in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, env=env, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -80,6 +82,7 @@ def calls(code: str, env: dict[str, str], log: Path, below: list[Path]) -> list[
     assert STRACE is not None, "strace is not installed: tools/install_system_packages.sh --dev"
     done = subprocess.run(
         [STRACE, "-f", "-y", "-s", "4096", "-o", str(log), sys.executable, "-c", code],
+        check=False,
         env=env,
         capture_output=True,
         text=True,
