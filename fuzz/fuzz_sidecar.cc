@@ -1,6 +1,6 @@
-// Any bytes as a sidecar, with checksums fixed so that the parser after them is reached: sections are inside
-// the input, and what is read can be written and reads back equal. The first byte selects whether checksums
-// are fixed.
+// Any bytes as a sidecar, with checksums fixed so that the parsers after them are reached: sections are
+// inside the input, and what is read can be written and reads back equal; also the index of a list. The first
+// byte selects whether checksums are fixed.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "headrace/formats/index/list_index.h"
 #include "headrace/formats/opening/remembered_listing.h"
 
 using headrace::HeapBuffer;
@@ -34,6 +35,31 @@ void mend(std::byte* bytes, size_t size) {
   std::memcpy(bytes + 16, &checksum, 8);
 }
 
+// What is written of an index that was read is read as the same.
+void check_list_index(const headrace::Sidecar& sidecar) {
+  const auto read = [](const headrace::Sidecar& from) {
+    return headrace::list_index_from([&](std::string_view name) -> headrace::BufferPtr {
+      const auto bytes = from.find(name);
+      return bytes ? std::make_shared<const headrace::BorrowedBuffer>(*bytes, from.owner) : nullptr;
+    });
+  };
+  const auto index = read(sidecar);
+  if (!index) return;
+  for (const auto& [key, records] : index->records) (void)headrace::unpack_index(records);
+  headrace::Sidecar again;
+  const auto sections = headrace::list_index_sections(*index);
+  std::vector<std::string> texts(sections.size());
+  for (size_t i = 0; i < sections.size(); ++i) {
+    (void)sections[i].make([&](std::span<const std::byte> bytes) {
+      texts[i].append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      return headrace::Status();
+    });
+    again.sections.push_back({sections[i].name, std::as_bytes(std::span(texts[i]))});
+  }
+  const auto same = read(again);
+  if (!same || same->names != index->names || same->records.size() != index->records.size()) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -48,6 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         section.bytes.data() + section.bytes.size() > buffer->data() + buffer->size())
       std::abort();
   (void)headrace::listing_from_sidecar(*sidecar);
+  check_list_index(*sidecar);
   const auto written = headrace::serialise_sidecar(*sidecar);
   if (!written.ok()) return 0;
   const auto copy = HeapBuffer::make(written->size());

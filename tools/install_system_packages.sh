@@ -16,7 +16,7 @@ packages=(
   libhwy-dev libxxhash-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpugixml-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind 'chromium|chromium-browser' squashfs-tools zip libopenjp2-tools libjpeg-turbo-progs)
+dev_packages=('clang-19|clang-18' 'libclang-rt-19-dev|libclang-rt-18-dev' 'llvm-19|llvm-18' valgrind strace 'chromium|chromium-browser' squashfs-tools zip libopenjp2-tools libjpeg-turbo-progs)
 
 print_only=no
 for argument in "$@"; do

@@ -104,6 +104,7 @@ class WithDamage final : public Source {
   }
   uint64_t num_files() const override { return good_->num_files(); }
   std::string file(uint64_t ordinal) const override { return good_->file(ordinal); }
+  const SourceFile* known_file(uint64_t ordinal) const override { return good_->known_file(ordinal); }
   SamplePlace where(uint64_t index) const override {
     const size_t before = damage_before(index);
     if (!is_damage(before, index)) return good_->where(index - before);

@@ -38,6 +38,7 @@ class NarrowedSource final : public Source {
   }
   uint64_t num_files() const override { return whole_->num_files(); }
   std::string file(uint64_t ordinal) const override { return whole_->file(ordinal); }
+  const SourceFile* known_file(uint64_t ordinal) const override { return whole_->known_file(ordinal); }
   SamplePlace where(uint64_t index) const override { return whole_->where(index); }
   Value describe() const override { return whole_->describe(); }
   std::string fingerprint() const override { return whole_->fingerprint(); }

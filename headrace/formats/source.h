@@ -7,6 +7,7 @@
 // Block are immutable and thread-safe; an Opening belongs to one caller.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,13 +25,24 @@ namespace headrace {
 inline constexpr uint64_t kToEnd = ~uint64_t{0};
 inline constexpr uint64_t kAtEnd = ~uint64_t{0};
 
+// Of a file that an index of an earlier run describes, and that was not looked at. Filled while the data are
+// opened, and not changed afterwards.
+struct RecalledFile {
+  std::optional<uint64_t> sample;   // of its bytes, for one whose times alone have changed
+  std::function<void()> drop = {};  // removes the index, which turned out to be stale; any thread
+};
+
 // A file passed to the maker of a Source's Opening. The size is queried before the first read and all bounds
 // are checked against it, even if the file grows later; it is part of the Source's fingerprint.
 struct SourceFile {
   std::string path;  // one the Store understands
   uint64_t size = 0;
-  int64_t mtime_ns = 0;             // only decides whether a stored index is stale
-  std::vector<std::string> beside;  // companion files from FormatInfo::beside; "" where there is no file
+  int64_t mtime_ns = 0;                  // only decides whether a stored index is stale
+  std::vector<std::string> beside = {};  // companion files from FormatInfo::beside; "" where there is no file
+  int64_t changed_ns = 0;                // the same; 0 where the store does not know it
+  // What is said here was found in an earlier run, whose index says it: who opens the file checks that it is
+  // still so (unchanged.h). Null: it was looked at.
+  std::shared_ptr<RecalledFile> recalled = nullptr;
 
   // The first that exists, as an ordinal in the extents of a RecordOpening; 0: none.
   uint64_t first_beside() const;
@@ -253,6 +265,12 @@ class Source {
     (void)ordinal;
     return {};
   }  // a path the Store understands
+  // The file as it was when the source was opened; null where the source does not know. It is checked when
+  // the file is opened if it is `recalled`.
+  virtual const SourceFile* known_file(uint64_t ordinal) const {
+    (void)ordinal;
+    return nullptr;
+  }
   // Where a sample is stored. Paths are complete, so that they can be pasted where the program runs.
   virtual SamplePlace where(uint64_t index) const = 0;
   // How to open this source again (format, path, options): part of a plan. Absolute paths are allowed here.

@@ -21,6 +21,7 @@ class WrappedSource : public Source {
   Lot lot(uint64_t index) const override { return source_->lot(index); }
   uint64_t num_files() const override { return source_->num_files(); }
   std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
+  const SourceFile* known_file(uint64_t ordinal) const override { return source_->known_file(ordinal); }
   SamplePlace where(uint64_t index) const override { return source_->where(index); }
   Value describe() const override { return source_->describe(); }
   std::string fingerprint() const override { return source_->fingerprint(); }

@@ -132,16 +132,31 @@ BoundedFile::~BoundedFile() {
   all.count(-1);
 }
 
-Result<std::shared_ptr<BoundedFile>> BoundedFile::open(const std::string& path, const struct stat& is) {
+Result<std::shared_ptr<BoundedFile>> BoundedFile::open_at(const std::string& path, const struct stat* is,
+                                                          struct stat& found) {
   OpenFiles& all = OpenFiles::of_process();
   all.make_room();
   const int descriptor = open_with_room(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return system_error("cannot open", path);
-  const std::shared_ptr<BoundedFile> out(new BoundedFile(path, is));
+  if (!is && ::fstat(descriptor, &found) != 0) {
+    const Status status = system_error("cannot access", path);
+    ::close(descriptor);
+    return status;
+  }
+  const std::shared_ptr<BoundedFile> out(new BoundedFile(path, is ? *is : found));
   out->descriptor_ = descriptor;
   all.count(1);
   out->uses_ = 0;  // last: from now on others may close it
   return out;
+}
+
+Result<std::shared_ptr<BoundedFile>> BoundedFile::open(const std::string& path, const struct stat& is) {
+  struct stat unused;
+  return open_at(path, &is, unused);
+}
+
+Result<std::shared_ptr<BoundedFile>> BoundedFile::open_known(const std::string& path, struct stat& is) {
+  return open_at(path, nullptr, is);
 }
 
 bool BoundedFile::try_use() {

@@ -38,6 +38,8 @@ class BoundedFile : public std::enable_shared_from_this<BoundedFile> {
 
   // `is`: what the path was a moment ago.
   static Result<std::shared_ptr<BoundedFile>> open(const std::string& path, const struct stat& is);
+  // The same for a path that nobody looked at a moment ago; `is` becomes what it is.
+  static Result<std::shared_ptr<BoundedFile>> open_known(const std::string& path, struct stat& is);
   ~BoundedFile();
   BoundedFile(const BoundedFile&) = delete;
   BoundedFile& operator=(const BoundedFile&) = delete;
@@ -59,6 +61,8 @@ class BoundedFile : public std::enable_shared_from_this<BoundedFile> {
   static constexpr int kClosed = -1;
 
   BoundedFile(const std::string& path, const struct stat& is);
+  static Result<std::shared_ptr<BoundedFile>> open_at(const std::string& path, const struct stat* is,
+                                                      struct stat& found);
   // REQUIRES of both: mutex_ is held. The descriptor of the same file.
   Result<int> open_same();
   Status open_again();

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <system_error>
 
 #include "headrace/core/text/text.h"
@@ -56,7 +58,7 @@ uint32_t file_system_of(int descriptor) {
 
 // File systems on local disks and memory, where a missing page is a short wait. On a network file system it
 // may be a long one, in which the thread does not respond; what is below an overlay is not known.
-bool is_local(int descriptor) {
+bool is_local_now(int descriptor) {
   constexpr std::array<uint32_t, 6> kLocal{
       0xef53,      // ext2, ext3, ext4
       0x58465342,  // xfs
@@ -68,9 +70,32 @@ bool is_local(int descriptor) {
   return std::ranges::find(kLocal, file_system_of(descriptor)) != kLocal.end();
 }
 
+// Asked once for each device: a server may have to answer it.
+bool is_local(int descriptor, dev_t device) {
+  static std::mutex mutex;
+  static std::map<dev_t, bool> known;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto it = known.find(device); it != known.end()) return it->second;
+  }
+  const bool out = is_local_now(descriptor);
+  const std::lock_guard lock(mutex);
+  return known.emplace(device, out).first->second;
+}
+
+FileInfo info_of(const struct stat& s) {
+  return {.size = S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size),
+          .mtime_ns = nanoseconds(s.st_mtim),
+          .changed_ns = nanoseconds(s.st_ctim),
+          .is_directory = S_ISDIR(s.st_mode)};
+}
+
 class LocalFile final : public OpenFile {
  public:
-  explicit LocalFile(std::shared_ptr<BoundedFile> file) : file_(std::move(file)) {}
+  LocalFile(std::shared_ptr<BoundedFile> file, const struct stat& as_opened)
+      : file_(std::move(file)), as_opened_(info_of(as_opened)), device_(as_opened.st_dev) {}
+
+  Result<FileInfo> as_opened() override { return as_opened_; }
 
   Result<uint64_t> size() override {
     HEADRACE_ASSIGN(const BoundedFile::Use open, file_->use());
@@ -98,7 +123,7 @@ class LocalFile final : public OpenFile {
   std::shared_ptr<const FileMap> map() override {
     int descriptor = -1;
     auto held = file_->hold(descriptor);
-    if (!held || !is_local(descriptor)) return nullptr;
+    if (!held || !is_local(descriptor, device_)) return nullptr;
     const auto now = size();
     return now.ok() ? FileMap::make(descriptor, std::move(held), *now) : nullptr;
   }
@@ -118,25 +143,41 @@ class LocalFile final : public OpenFile {
     return Status(Code::io, "cannot read: " + std::generic_category().message(error)).refused(error, "");
   }
   std::shared_ptr<BoundedFile> file_;
+  FileInfo as_opened_;
+  dev_t device_;
 };
+
+Status check_regular(const std::string& path, const struct stat& s) {
+  if (S_ISDIR(s.st_mode))
+    return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder").refused(EISDIR, path);
+  if (!S_ISREG(s.st_mode))
+    return Status(Code::io, "cannot read " + in_quotes(path) + ": it is not a regular file");
+  return {};
+}
 
 class FileStore final : public Store {
  public:
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
     // Checked before it is opened: opening a pipe or a device can have side effects.
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
-    if (S_ISDIR(s.st_mode))
-      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder").refused(EISDIR, path);
-    if (!S_ISREG(s.st_mode))
-      return Status(Code::io, "cannot read " + in_quotes(path) + ": it is not a regular file");
+    HEADRACE_TRY(check_regular(path, s));
     HEADRACE_ASSIGN(std::shared_ptr<BoundedFile> file, BoundedFile::open(path, s));
-    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file)));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(std::move(file), s));
+  }
+
+  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
+    HEADRACE_TRY(check_path(path));
+    struct stat s;
+    auto file = BoundedFile::open_known(path, s);
+    // The message says what is there, and where one that is not there was looked for.
+    if (!file.ok()) return file.status().code() == Code::not_found ? open(path) : file.status();
+    HEADRACE_TRY(check_regular(path, s));
+    return std::unique_ptr<OpenFile>(std::make_unique<LocalFile>(*std::move(file), s));
   }
 
   Result<FileInfo> info(const std::string& path) override {
     HEADRACE_ASSIGN(const struct stat s, stat_of(path));
-    return FileInfo{S_ISDIR(s.st_mode) ? 0 : static_cast<uint64_t>(s.st_size), nanoseconds(s.st_mtim),
-                    nanoseconds(s.st_ctim), S_ISDIR(s.st_mode)};
+    return info_of(s);
   }
 
   Result<Listing> list(const std::string& root) override {

@@ -35,6 +35,7 @@ std::string reason_of(const Status& failure) {
 }
 
 Result<std::optional<FileInfo>> find(Store& store, const std::string& path) {
+  if (store.is_known_absent(path)) return std::optional<FileInfo>();
   auto info = store.info(path);
   if (info.ok()) return std::optional(*info);
   if (is_absent(info.status()) || store.leaves_out(path, info.status())) return std::optional<FileInfo>();

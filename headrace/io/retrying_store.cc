@@ -44,6 +44,9 @@ class RetryingFile final : public OpenFile {
   Result<uint64_t> size() override {
     return call_again(*retries_, [&] { return file_->size(); });
   }
+  Result<FileInfo> as_opened() override {
+    return call_again(*retries_, [&] { return file_->as_opened(); });
+  }
   Result<size_t> read(uint64_t offset, std::span<std::byte> out) override {
     return call_again(*retries_, [&] { return file_->read(offset, out); });
   }
@@ -61,9 +64,10 @@ class RetryingStore final : public WrappedStore {
       : WrappedStore(std::move(store)), retries_(std::move(retries)) {}
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
-    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> file,
-                    call_again(*retries_, [&] { return store_->open(path); }));
-    return std::unique_ptr<OpenFile>(std::make_unique<RetryingFile>(std::move(file), retries_));
+    return retried([&] { return store_->open(path); });
+  }
+  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
+    return retried([&] { return store_->open_known(path); });
   }
   Result<FileInfo> info(const std::string& path) override {
     return call_again(*retries_, [&] { return store_->info(path); });
@@ -85,6 +89,11 @@ class RetryingStore final : public WrappedStore {
   const std::shared_ptr<Store>& below() const { return store_; }
 
  private:
+  template <class Open> Result<std::unique_ptr<OpenFile>> retried(const Open& open) {
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> file, call_again(*retries_, open));
+    return std::unique_ptr<OpenFile>(std::make_unique<RetryingFile>(std::move(file), retries_));
+  }
+
   const std::shared_ptr<Retries> retries_;
 };
 

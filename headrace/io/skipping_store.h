@@ -15,6 +15,9 @@ class SkippingStore final : public WrappedStore {
 
   Result<Listing> list(const std::string& root) override;
   Result<Entries> entries(const std::string& folder) override;
+  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
+    return store_->open_known(path);
+  }
   bool persistent() const override { return store_->persistent(); }
   bool leaves_out(const std::string& path, const Status& why) override;
 

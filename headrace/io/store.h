@@ -18,10 +18,28 @@ namespace headrace {
 
 class FileMap;
 
+struct FileInfo {
+  uint64_t size = 0;
+  int64_t mtime_ns = 0;
+  // When contents or attributes last changed; unlike mtime it cannot be set back. 0 where a store does not
+  // know.
+  int64_t changed_ns = 0;
+  bool is_directory = false;
+  // Not looked at now, but remembered of an earlier run (formats/index/recalling_store.h): who opens the file
+  // checks that it is still so.
+  bool is_recalled = false;
+  bool operator==(const FileInfo&) const = default;
+};
+
 class OpenFile {
  public:
   virtual ~OpenFile() = default;
   virtual Result<uint64_t> size() = 0;  // now, of the open file
+  // As it was when it was opened, where that is known without a look at it; by default only its size now.
+  virtual Result<FileInfo> as_opened() {
+    HEADRACE_ASSIGN(const uint64_t now, size());
+    return FileInfo{.size = now};
+  }
   // Reads bytes from `offset` into `out`; fewer than requested is allowed, 0 only at the end of the file.
   virtual Result<size_t> read(uint64_t offset, std::span<std::byte> out) = 0;
 
@@ -33,15 +51,6 @@ class OpenFile {
     (void)offset;
     return false;
   }
-};
-
-struct FileInfo {
-  uint64_t size = 0;
-  int64_t mtime_ns = 0;
-  // When contents or attributes last changed; unlike mtime it cannot be set back. 0 where a store does not
-  // know.
-  int64_t changed_ns = 0;
-  bool is_directory = false;
 };
 
 // The reason of a problem: following the link would list the data again, or all that lies beside them.
@@ -75,6 +84,8 @@ class Store {
  public:
   virtual ~Store() = default;
   virtual Result<std::unique_ptr<OpenFile>> open(const std::string& path) = 0;
+  // The same for a path that was a regular file before, so that it is opened without a look at it first.
+  virtual Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) { return open(path); }
   virtual Result<FileInfo> info(const std::string& path) = 0;
   // All of it: a name below the root that cannot be examined is an error (look_up.h). Folders that never hold
   // data are passed over.
@@ -88,6 +99,17 @@ class Store {
   virtual bool leaves_out(const std::string& path, const Status& why) {
     (void)path, (void)why;
     return false;
+  }
+  // Whether an earlier run found nothing at the path, and nothing was added to its folder since.
+  virtual bool is_known_absent(const std::string& path) {
+    (void)path;
+    return false;
+  }
+  // What an earlier run found below the root, if nothing was added or removed since; null where that is not
+  // known.
+  virtual std::shared_ptr<const Listing> recalled_listing(const std::string& root) {
+    (void)root;
+    return nullptr;
   }
   // Whether a path means the same file to another process: then a sidecar index may store it.
   virtual bool persistent() const { return false; }

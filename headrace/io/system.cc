@@ -1,8 +1,11 @@
 #include "headrace/io/system.h"
 
 #include <sys/resource.h>
+#include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "headrace/core/text/text.h"
@@ -32,6 +35,22 @@ Status system_error(std::string what, const std::string& path, const std::error_
   const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io;
   return Status(code, std::move(what) + " " + in_quotes(path) + ": " + error.message() + out_of_files(number))
       .refused(number, path);
+}
+
+bool has_times_of_this_machine(const std::string& folder) {
+  constexpr uint32_t kLocal[] = {
+      0xef53,      // ext2, ext3, ext4
+      0x58465342,  // xfs
+      0x9123683e,  // btrfs
+      0xf2f52010,  // f2fs
+      0xca451a4e,  // bcachefs
+      0x2fc12fc1,  // zfs
+      0x01021994,  // tmpfs
+      0x794c7630,  // overlay: the files written in it
+  };
+  struct statfs s;
+  return ::statfs(folder.c_str(), &s) == 0 &&
+         std::ranges::find(kLocal, static_cast<uint32_t>(s.f_type)) != std::end(kLocal);
 }
 
 Status check_path(const std::string& path) {

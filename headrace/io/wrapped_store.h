@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-// Passes on everything but persistent(): a path may mean another file here.
+// Passes on everything but persistent(): a path may mean another file here. So open_known() is open().
 class WrappedStore : public Store {
  public:
   explicit WrappedStore(std::shared_ptr<Store> store) : store_(std::move(store)) {}
@@ -22,6 +22,10 @@ class WrappedStore : public Store {
   Result<Listing> list_readable(const std::string& root) override { return store_->list_readable(root); }
   Result<Entries> entries_readable(const std::string& folder) override {
     return store_->entries_readable(folder);
+  }
+  bool is_known_absent(const std::string& path) override { return store_->is_known_absent(path); }
+  std::shared_ptr<const Listing> recalled_listing(const std::string& root) override {
+    return store_->recalled_listing(root);
   }
   bool leaves_out(const std::string& path, const Status& why) override {
     return store_->leaves_out(path, why);

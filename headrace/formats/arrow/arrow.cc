@@ -55,6 +55,7 @@ class ArrowSource final : public Source {
   }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
+  const SourceFile* known_file(uint64_t ordinal) const override { return &table_->files[ordinal].file; }
 
   SamplePlace where(uint64_t index) const override {
     const auto after = std::ranges::upper_bound(table_->first, index);

@@ -113,6 +113,30 @@ TEST(DatasetWriter, ShardsEndWithTheSampleThatFillsThem) {
   EXPECT_EQ(all_of(folder / "out"), all_of(10));
 }
 
+TEST(DatasetWriter, ItsManifestIsParsedOnceAProcessWhileItIsTheSame) {
+  const Folder folder;
+  auto writer = made(folder / "out", {.format = "tfrecord", .shards = 10});
+  ASSERT_TRUE(add(*writer, 0, 10).ok());
+  ASSERT_TRUE(writer->finish().ok());
+  const auto store = file_store();
+  const auto open_all = [&] {
+    for (int i = 0; i < 10; ++i) {
+      const std::string shard = "out/out-0000" + std::to_string(i) + "-of-00010.tfrecord";
+      const auto source = open_source(*store, folder / shard);
+      ASSERT_TRUE(source.ok()) << source.status().text();
+      EXPECT_FALSE((*source)->metadata().find("missing"));
+    }
+  };
+  const uint64_t before = num_manifests_parsed();
+  open_all();
+  EXPECT_EQ(num_manifests_parsed(), before + 1);
+  open_all();
+  EXPECT_EQ(num_manifests_parsed(), before + 1);
+  std::ofstream(folder / "out/headrace.json", std::ios::app) << " ";
+  open_all();
+  EXPECT_EQ(num_manifests_parsed(), before + 2);
+}
+
 TEST(DatasetWriter, ANumberOfShardsDividesTheSamplesEvenlyAndNamesThem) {
   const Folder folder;
   for (const uint64_t shards : {3u, 12u}) {

@@ -4,7 +4,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <list>
+#include <mutex>
 #include <numeric>
 
 #include "headrace/io/look_up.h"
@@ -79,6 +83,73 @@ Result<std::vector<std::string>> marked_names(const std::string& folder) {
   return out;
 }
 
+bool is_plain_name(std::string_view name) {
+  const auto is_odd = [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20; };
+  return !name.empty() && std::ranges::none_of(name, is_odd);
+}
+
+// The manifests that were read last.
+class KnownManifests {
+ public:
+  static KnownManifests& of_process() {
+    static auto* const made = new KnownManifests;  // threads may outlive main()
+    return *made;
+  }
+  static std::string key_of(const std::string& path) {
+    std::error_code error;
+    std::string out = std::filesystem::absolute(path, error).string();
+    return error ? "" : out;
+  }
+
+  // Without a look at its bytes.
+  ReadManifestPtr find(const std::string& key, const FileInfo& info) {
+    const std::lock_guard lock(mutex_);
+    const auto is_it = [&](const Known& one) {
+      return one.key == key && one.has_settled && one.info.size == info.size &&
+             one.info.mtime_ns == info.mtime_ns && one.info.changed_ns == info.changed_ns;
+    };
+    const auto it = std::ranges::find_if(known_, is_it);
+    return it == known_.end() ? nullptr : it->manifest;
+  }
+  // By its bytes. A file that was written a moment ago may be written again and look the same.
+  Result<ReadManifestPtr> of(const std::string& key, const FileInfo& info, std::string_view text) {
+    constexpr int64_t kTick = 2'000'000'000;
+    const auto now = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    const bool has_settled = info.changed_ns != 0 && info.changed_ns + kTick <= now;
+    const std::string hash = hash_text(text);
+    {
+      const std::lock_guard lock(mutex_);
+      for (Known& one : known_)
+        if (one.key == key && one.hash == hash) {
+          one.info = info, one.has_settled = has_settled;
+          return one.manifest;
+        }
+    }
+    ++num_parsed;
+    HEADRACE_ASSIGN(Manifest manifest, Manifest::parse(text));
+    auto read = std::make_shared<const ReadManifest>(std::move(manifest));
+    if (key.empty()) return ReadManifestPtr(std::move(read));
+    const std::lock_guard lock(mutex_);
+    std::erase_if(known_, [&](const Known& one) { return one.key == key; });
+    known_.push_front({key, hash, info, has_settled, read});
+    if (known_.size() > kMostKnown) known_.pop_back();
+    return ReadManifestPtr(std::move(read));
+  }
+
+  std::atomic<uint64_t> num_parsed{0};
+
+ private:
+  static constexpr size_t kMostKnown = 64;  // of at most 4 MB each, as a rule of a few kB
+  struct Known {
+    std::string key, hash;
+    FileInfo info;
+    bool has_settled;
+    ReadManifestPtr manifest;
+  };
+  std::mutex mutex_;
+  std::list<Known> known_;  // newest first; guarded by mutex_
+};
+
 }  // namespace
 
 Value ShardEntry::value() const {
@@ -129,15 +200,29 @@ std::string Manifest::text() const {
   return out.dump(1) + "\n";
 }
 
-Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left) {
+ReadManifest::ReadManifest(Manifest of) : manifest(std::move(of)), samples(manifest.samples()) {
+  by_name.reserve(manifest.shards.size());
+  for (size_t i = 0; i < manifest.shards.size(); ++i) {
+    by_name.emplace(manifest.shards[i].name, i);
+    has_plain_names = has_plain_names && is_plain_name(manifest.shards[i].name);
+  }
+}
+
+uint64_t num_manifests_parsed() { return KnownManifests::of_process().num_parsed; }
+
+Result<ReadManifestPtr> read_manifest(Store& store, const std::string& path, uint64_t& left) {
   HEADRACE_ASSIGN(const auto file, open_if_there(store, path));
   if (!file) return Status(Code::not_found, "there is none");
-  HEADRACE_ASSIGN(const uint64_t size, file->size());
-  if (size > left)
-    return invalid({.expected = "at most " + std::to_string(left) + " bytes", .got = std::to_string(size)});
-  left -= size;
-  HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, size));
-  return Manifest::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  HEADRACE_ASSIGN(const FileInfo info, file->as_opened());
+  if (info.size > left)
+    return invalid(
+        {.expected = "at most " + std::to_string(left) + " bytes", .got = std::to_string(info.size)});
+  left -= info.size;
+  KnownManifests& known = KnownManifests::of_process();
+  const std::string key = store.persistent() ? KnownManifests::key_of(path) : "";
+  if (auto read = known.find(key, info)) return read;
+  HEADRACE_ASSIGN(const BufferPtr bytes, read_bytes(*file, 0, info.size));
+  return known.of(key, info, {reinterpret_cast<const char*>(bytes->data()), bytes->size()});
 }
 
 Result<Manifest> Manifest::parse(std::string_view text) {

@@ -4,7 +4,10 @@
 // not list.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "headrace/core/sample.h"
@@ -53,9 +56,25 @@ struct Manifest {
   static Result<Manifest> parse(std::string_view text);
 };
 
-// The manifest at a path. Errors: not_found if there is none; the system's (io/look_up.h) if it cannot be
-// read; invalid if it is larger than `left`, from which its size is subtracted.
-Result<Manifest> read_manifest(Store& store, const std::string& path, uint64_t& left);
+// A manifest as it was read, with what is asked of it for each file that it lists. Immutable.
+struct ReadManifest {
+  explicit ReadManifest(Manifest of);
+  ReadManifest(const ReadManifest&) = delete;
+  ReadManifest& operator=(const ReadManifest&) = delete;
+
+  const Manifest manifest;
+  uint64_t samples = 0;
+  bool has_plain_names = true;  // its shards lie in its folder, and their names can be shown
+  std::unordered_map<std::string_view, size_t> by_name;  // index into its shards; of one name the first
+};
+using ReadManifestPtr = std::shared_ptr<const ReadManifest>;
+
+// The manifest at a path, read and parsed once a process while its file is the same: shards that are opened
+// one by one beside it cost what they hold. Errors: not_found if there is none; the system's (io/look_up.h)
+// if it cannot be read; invalid if it is larger than `left`, from which its size is subtracted. Any thread.
+Result<ReadManifestPtr> read_manifest(Store& store, const std::string& path, uint64_t& left);
+// How many texts this process has parsed. For tests.
+uint64_t num_manifests_parsed();
 
 Value schema_to_value(const Schema& schema);  // {"fields": [{"name", "dtype", "shape"}], "structure"}
 Result<Schema> schema_from_value(const Value& value);

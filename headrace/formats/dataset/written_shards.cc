@@ -20,13 +20,13 @@ class Manifests {
   const Manifest* at(const std::string& path) {
     auto known = by_path_.find(path);
     if (known == by_path_.end()) known = by_path_.emplace(path, read_manifest(store_, path, left_)).first;
-    return known->second.ok() ? &*known->second : nullptr;
+    return known->second.ok() ? &(*known->second)->manifest : nullptr;
   }
 
  private:
   Store& store_;
   uint64_t left_ = kMostBytesOfManifests;
-  std::map<std::string, Result<Manifest>> by_path_;
+  std::map<std::string, Result<ReadManifestPtr>> by_path_;
 };
 
 struct Spot {

@@ -37,6 +37,7 @@ class Hdf5Source final : public Source {
   }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
+  const SourceFile* known_file(uint64_t ordinal) const override { return &table_->files[ordinal].file; }
 
   SamplePlace where(uint64_t index) const override {
     const size_t file = file_of(index);

@@ -16,7 +16,9 @@
 
 #include "headrace/core/stop_flag.h"
 #include "headrace/core/text/text.h"
+#include "headrace/formats/index/list_memory.h"
 #include "headrace/formats/index/sidecar.h"
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/io/archives/archive_store.h"
 #include "headrace/io/look_up.h"
 
@@ -24,14 +26,10 @@ namespace headrace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kWorthKeeping = std::chrono::milliseconds(1);
 constexpr auto kWatchEvery = std::chrono::milliseconds(50);
-constexpr uint64_t kWorthWaiting = uint64_t{64}
-                                   << 20;  // bytes of files; below that, two processes may both index them
-constexpr uint64_t kSampleBytes = 4096;    // at the beginning, the middle and the end
 constexpr size_t kMostWorkers = 16;
 
-// Where the index of a file may be stored.
+// Where earlier versions stored the index of a file.
 struct Places {
   SidecarPlace cache, beside;
 };
@@ -52,24 +50,17 @@ std::optional<Places> places_of(std::string_view kind, const std::string& path) 
                 SidecarPlace::beside(canonical.parent_path().string(), name)};
 }
 
-Result<FileStamp> stamp_of(OpenFile& file, const SourceFile& about, Store& store) {
-  FileStamp out{about.size, about.mtime_ns, 0};
-  const uint64_t count = std::min(about.size, kSampleBytes);
-  std::vector<std::byte> bytes(3 * count);
-  uint64_t part = 0;
-  for (const uint64_t offset : {uint64_t{0}, (about.size - count) / 2, about.size - count})
-    HEADRACE_TRY(read_exactly(file, offset, std::span(bytes).subspan(count * part++, count)));
-  out.sample = XXH3_64bits(bytes.data(), bytes.size());
+// Mixes the sizes and times of companion files into a hash.
+Result<uint64_t> with_beside(uint64_t hash, const SourceFile& about, Store& store) {
   for (const std::string& path : about.beside) {
     std::optional<FileInfo> info;
     if (!path.empty()) {
       HEADRACE_ASSIGN(info, find(store, path));
     }
-    const uint64_t mixed[] = {out.sample, info ? info->size : 0,
-                              info ? static_cast<uint64_t>(info->mtime_ns) : 0};
-    out.sample = XXH3_64bits(mixed, sizeof mixed);
+    const uint64_t mixed[] = {hash, info ? info->size : 0, info ? static_cast<uint64_t>(info->mtime_ns) : 0};
+    hash = XXH3_64bits(mixed, sizeof mixed);
   }
-  return out;
+  return hash;
 }
 
 std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp) {
@@ -90,17 +81,6 @@ std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp)
   if (!out.damaged.empty() && out.damaged.back().after > out.records.size()) return std::nullopt;
   out.extra.assign(reinterpret_cast<const char*>(extra->data()), extra->size());
   return out;
-}
-
-Status keep(const SidecarPlace& place, const FileStamp& stamp, const FileIndex& index) {
-  const std::string records = pack_records(index), damaged = pack_damaged(index);
-  const auto section = [](std::string name, std::span<const std::byte> bytes) {
-    return MadeSection{std::move(name), [bytes](const MadeSection::Write& write) { return write(bytes); }};
-  };
-  const MadeSection sections[] = {
-      section("file", std::as_bytes(std::span(&stamp, 1))), section("records", text_bytes(records)),
-      section("damaged", text_bytes(damaged)), section("extra", text_bytes(index.extra))};
-  return store_made_sidecar(place, sections);
 }
 
 // Drives the opening of one file. The file stays open and its size is known, so a step of twelve bytes costs
@@ -167,31 +147,32 @@ class Feeder {
 
 class Indexing {
  public:
-  Indexing(const RecordOpening& records, Store& store, const IndexingOptions& options)
+  Indexing(const RecordOpening& records, Store& store, const IndexingOptions& options, ListMemory& memory)
       : records_(records),
         store_(store),
         options_(options),
+        memory_(memory),
         indexes_(records.files.size()),
         done_(records.files.size()),
+        is_damaged_(records.files.size()),
         refused_(records.files.size()),
         errors_(records.files.size()) {
     for (const SourceFile& file : records_.files) total_ += file.size;
   }
 
   Result<RecordIndexes> run() {
-    std::optional<SidecarLock> lock;
-    if (store_.persistent() && total_ >= kWorthWaiting) {
-      HEADRACE_TRY(on_all([this](size_t file) { return recall(file); }));
-      if (!std::ranges::all_of(done_, [](char done) { return done; })) {
-        HEADRACE_TRY(watched(1, [&] {
-          const auto places = places_of(records_.kind, records_.files[0].path);
-          if (!places) return;
-          auto taken = SidecarLock::take("indexing " + places->cache.path(), &stop_);
-          if (taken.ok()) lock.emplace(*std::move(taken));  // without a lock, the work is only done twice
-        }));
-      }
+    HEADRACE_TRY(recall_all());
+    if (!are_all_done()) {
+      // What is only known to be damaged is looked at by everyone: it may be repaired by a new version.
+      std::optional<SidecarLock> lock;
+      if (!are_others_damaged()) HEADRACE_TRY(take_turn(lock));
+      HEADRACE_TRY(on_all([this](size_t file) { return index(file); }));
+      const Status stored = memory_.save(lock.has_value());
+      if (options_.beside) HEADRACE_TRY(stored);  // else the next run only walks again
+    } else if (options_.beside) {
+      HEADRACE_TRY(memory_.save(false));
     }
-    HEADRACE_TRY(on_all([this](size_t file) { return index(file); }));
+    if (store_.persistent() && options_.kept && !memory_.path().empty()) options_.kept(memory_.path());
     RecordIndexes out;
     for (size_t i = 0; i < refused_.size(); ++i)
       if (!refused_[i].ok()) out.refused.push_back({i, std::string(refused_[i].text())});
@@ -256,39 +237,80 @@ class Indexing {
   }
 
   Result<std::unique_ptr<OpenFile>> open(const SourceFile& file) {
-    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_.open(file.path));
-    HEADRACE_ASSIGN(const uint64_t size, opened->size());
-    if (size != file.size)
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, memory_.store().open_known(file.path));
+    HEADRACE_ASSIGN(const FileInfo now, opened->as_opened());
+    if (file.recalled && !is_same(now, info_of(file))) memory_.was_wrong();
+    if (now.size != file.size)
       return corrupt({.expected = std::to_string(file.size) + " bytes, its size when it was listed",
-                      .got = std::to_string(size)});
+                      .got = std::to_string(now.size)});
     return opened;
   }
 
-  std::optional<Places> places(size_t file) const {
-    return store_.persistent() ? places_of(records_.kind, records_.files[file].path) : std::nullopt;
+  bool are_all_done() const {
+    return std::ranges::all_of(done_, [](char done) { return done; });
+  }
+  bool are_others_damaged() const {
+    for (size_t i = 0; i < done_.size(); ++i)
+      if (!done_[i] && !is_damaged_[i]) return false;
+    return true;
   }
 
-  // Loads a stored index; it is no error if there is none.
+  // Waits for those who walk the same files. Without a lock, the work is only done twice.
+  Status take_turn(std::optional<SidecarLock>& lock) {
+    if (!store_.persistent()) return {};
+    HEADRACE_TRY(watched(1, [&] {
+      if (auto taken = memory_.lock(&stop_); taken.ok()) lock.emplace(*std::move(taken));
+    }));
+    if (!lock) return {};
+    memory_.reload();
+    return recall_all();
+  }
+
+  Status recall_all() {
+    if (options_.anew || !store_.persistent()) return {};
+    return on_all([this](size_t file) { return recall(file); });
+  }
+
+  // Takes a stored index; it is no error if there is none.
   Status recall(size_t i) {
     const SourceFile& file = records_.files[i];
-    auto opened = open(file);
-    if (!opened.ok()) return {};
-    const auto stamp = stamp_of(**opened, file, store_);
-    const auto kept = places(i);
-    return stamp.ok() && kept ? take(i, *kept, *stamp) : Status();
+    auto stored = memory_.find(records_.kind, file.path);
+    if (!stored) return {};
+    const auto beside = with_beside(0, file, store_);
+    if (!beside.ok() || *beside != stored->beside) return {};
+    if (stored->file.size != file.size || stored->file.mtime_ns != file.mtime_ns) return {};
+    const bool is_same_file = file.changed_ns != 0 && file.changed_ns == stored->file.changed_ns;
+    if (!is_same_file) {
+      const auto opened = open(file);
+      const auto sample = opened.ok() ? sample_of(**opened, file.size) : opened.status();
+      if (!sample.ok() || *sample != stored->sample) return {};
+    }
+    is_damaged_[i] = stored->is_damaged;
+    auto index = stored->is_damaged ? std::nullopt : unpack_index(*stored);
+    if (!index) return {};
+    take(i, *std::move(index), stored->sample);
+    if (!is_same_file || options_.beside) {
+      stored->file = info_of(file);
+      memory_.keep(records_.kind, file.path, *std::move(stored));
+    }
+    return {};
   }
 
-  Status take(size_t i, const Places& places, const FileStamp& stamp) {
-    if (options_.anew) return {};
-    auto index = load(places.beside, stamp);
-    const bool lies_beside = index.has_value();
-    if (!index) index = load(places.cache, stamp);
-    if (!index) return {};
-    indexes_[i] = *std::move(index);
+  void take(size_t i, FileIndex index, uint64_t sample) {
+    indexes_[i] = std::move(index);
     done_[i] = true, recalled_ = true;
-    if (options_.beside && !lies_beside) HEADRACE_TRY(keep(places.beside, stamp, indexes_[i]));
-    tell_kept(options_.beside || lies_beside ? places.beside : places.cache);
-    return {};
+    if (const auto& recalled = records_.files[i].recalled) recalled->sample = sample;
+  }
+
+  // The index in the sidecar of the file alone.
+  std::optional<FileIndex> stored_alone(const SourceFile& file, uint64_t sample) {
+    if (options_.anew) return std::nullopt;
+    const auto mixed = with_beside(sample, file, store_);
+    const auto places = places_of(records_.kind, file.path);
+    if (!mixed.ok() || !places) return std::nullopt;
+    const FileStamp stamp{file.size, file.mtime_ns, *mixed};
+    auto out = load(places->beside, stamp);
+    return out ? std::move(out) : load(places->cache, stamp);
   }
 
   Status index(size_t i) {
@@ -302,40 +324,45 @@ class Indexing {
 
   // A file that is written to while it is opened is not damaged.
   bool has_changed(const SourceFile& file) const {
-    const auto now = store_.info(file.path);
+    const auto now = memory_.store().info(file.path);
     return !now.ok() || now->size != file.size || now->mtime_ns != file.mtime_ns;
   }
 
   Status make(size_t i, const SourceFile& file) {
     HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> opened, open(file));
-    const std::optional<Places> kept = places(i);
-    FileStamp stamp;
-    if (kept) {
-      HEADRACE_ASSIGN(stamp, stamp_of(*opened, file, store_));
-      HEADRACE_TRY(take(i, *kept, stamp));
-      if (done_[i]) return {};
+    ListIndex::Records stored;
+    if (store_.persistent()) {
+      HEADRACE_ASSIGN(stored.sample, sample_of(*opened, file.size));
+      HEADRACE_ASSIGN(stored.beside, with_beside(0, file, store_));
+      if (auto index = stored_alone(file, stored.sample)) {
+        keep(file, stored, *index);
+        take(i, *std::move(index), stored.sample);
+        return {};
+      }
     }
-    const auto begin = Clock::now();
     const auto opening = records_.index(i);
-    HEADRACE_ASSIGN(indexes_[i], Feeder(file, *opened, store_, stop_).run(*opening));
-    done_[i] = true;
-    if (kept && options_.beside) {
-      HEADRACE_TRY(keep(kept->beside, stamp, indexes_[i]));
-      tell_kept(kept->beside);
-    } else if (kept && Clock::now() - begin >= kWorthKeeping) {
-      // If this fails, the next run only scans the file again.
-      if (keep(kept->cache, stamp, indexes_[i]).ok()) tell_kept(kept->cache);
+    auto index = Feeder(file, *opened, store_, stop_).run(*opening);
+    if (index.status().code() == Code::corrupt && store_.persistent() && !has_changed(file)) {
+      stored.file = info_of(file), stored.is_damaged = true;
+      memory_.keep(records_.kind, file.path, stored);
     }
+    HEADRACE_ASSIGN(indexes_[i], std::move(index));
+    done_[i] = true;
+    if (store_.persistent()) keep(file, stored, indexes_[i]);
+    if (file.recalled) file.recalled->sample = stored.sample;
     return {};
   }
 
-  void tell_kept(const SidecarPlace& place) const {
-    if (options_.kept) options_.kept(place.path());
+  void keep(const SourceFile& file, const ListIndex::Records& about, const FileIndex& index) {
+    ListIndex::Records out = pack_index(index);
+    out.file = info_of(file), out.sample = about.sample, out.beside = about.beside;
+    memory_.keep(records_.kind, file.path, std::move(out));
   }
 
   const RecordOpening& records_;
   Store& store_;
   const IndexingOptions& options_;
+  ListMemory& memory_;
   uint64_t total_ = 0;
   StopFlag stop_;
   std::atomic<uint64_t> bytes_done_{0};
@@ -343,7 +370,7 @@ class Indexing {
   std::atomic<bool> recalled_{false};
   // One per file, each written by the thread that handles the file.
   std::vector<FileIndex> indexes_;
-  std::vector<char> done_;
+  std::vector<char> done_, is_damaged_;
   std::vector<Status> refused_;
   std::vector<Status> errors_;
 };
@@ -357,7 +384,11 @@ Status refusal(const RecordOpening& records, const RefusedFile& file) {
 Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,
                                      const IndexingOptions& options) {
   if (records.files.empty()) return RecordIndexes();
-  return Indexing(records, store, options).run();
+  if (options.memory) return Indexing(records, store, options, *options.memory).run();
+  std::vector<std::string> paths;
+  for (const SourceFile& file : records.files) paths.push_back(file.path);
+  ListMemory memory(store, paths, options.beside);
+  return Indexing(records, store, options, memory).run();
 }
 
 }  // namespace headrace

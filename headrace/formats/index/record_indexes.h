@@ -1,10 +1,10 @@
-// The indexes of many record files: made by several threads, and stored per file.
+// The indexes of many record files: made by several threads, and stored in one sidecar for all of them.
 //
-// The index of a file is stored in a sidecar of its own (sidecar.h), identified by the format's kind of index
-// and the file's path, in the user's cache folder or next to the file. It is valid while the file's size, its
-// mtime and a sample of its bytes are unchanged. Indexes that take less than a millisecond are not stored,
-// nor are those of a store that is not persistent. If several processes start on much data at once, they wait
-// for the first and read its indexes. Any thread may call it.
+// An index is identified by the format's kind of index and the file's path, and is valid while the file's
+// size and times are unchanged; of a file whose times alone have changed, while a sample of its bytes is.
+// Every one is stored (list_memory.h), however quickly it was made, except those of a store that is not
+// persistent. Processes that start at once wait for the first and read its indexes. Sidecars of single files,
+// which earlier versions stored, are still read. Any thread may call it.
 #pragma once
 #include <vector>
 
@@ -27,7 +27,7 @@ Result<RecordIndexes> record_indexes(const RecordOpening& records, Store& store,
                                      const IndexingOptions& options);
 inline constexpr size_t kMostRefusedFiles = 1000;
 
-// What a sidecar records of the file it was made for.
+// What the sidecar of a single file records of it.
 struct FileStamp {
   uint64_t size = 0;
   int64_t mtime_ns = 0;

@@ -1,12 +1,21 @@
 #include "headrace/formats/index/record_indexes.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <thread>
 
+#include "headrace/core/text/text.h"
+#include "headrace/formats/index/list_memory.h"
+#include "headrace/formats/index/sidecar.h"
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/io/testing/cache_in.h"
 #include "headrace/io/testing/temporary_folder.h"
 
@@ -15,17 +24,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A format whose records are single bytes and whose scan takes long enough for its index to be stored.
-class Slow final : public Opening<FileIndex> {
+// A format whose records are single bytes.
+class Bytes final : public Opening<FileIndex> {
  public:
-  explicit Slow(uint64_t size) : size_(size) {}
+  explicit Bytes(uint64_t size) : size_(size) {}
   Result<Step<FileIndex>> advance(std::span<const BufferPtr> bytes) override {
     if (bytes.empty()) return Step<FileIndex>(std::vector<Extent>{{0, 0, kToEnd}});
     if (bytes[0]->size() > 0 && bytes[0]->data()[0] == std::byte{'!'})
       return corrupt("expected no ! at byte 0");
-    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
-    while (std::chrono::steady_clock::now() < until) {
-    }
     FileIndex out;
     for (uint64_t i = 0; i < size_; ++i) out.records.push_back({i, 1});
     out.extra = "extra";
@@ -48,14 +54,13 @@ class IndexesOfRecords : public ::testing::Test {
 
   RecordOpening opening() {
     RecordOpening out;
-    out.kind = "slow 1";
+    out.kind = "bytes 1";
     for (int i = 0; i < 4; ++i) {
-      const FileInfo info = *file_store()->info(path(i));
-      out.files.push_back({path(i), info.size, info.mtime_ns, {}});
+      out.files.push_back(source_file(path(i), *file_store()->info(path(i))));
     }
     out.index = [this, files = out.files](uint64_t file) {
       ++walked_;
-      return std::make_unique<Slow>(files[file].size);
+      return std::make_unique<Bytes>(files[file].size);
     };
     return out;
   }
@@ -65,6 +70,13 @@ class IndexesOfRecords : public ::testing::Test {
     if (!made.ok()) return made.status();
     EXPECT_TRUE(made->refused.empty());
     return std::move(made->of_files);
+  }
+
+  size_t num_kept() const {
+    size_t out = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "cache/headrace"))
+      out += entry.path().extension() == ".hri" ? 1 : 0;
+    return out;
   }
 
   TemporaryFolder folder_;
@@ -96,6 +108,96 @@ TEST_F(IndexesOfRecords, AreMadeAgainOfAFileThatChanged) {
   EXPECT_EQ(walked_, 7);
 }
 
+TEST_F(IndexesOfRecords, AreInOneFile) {
+  std::set<std::string> kept;
+  ASSERT_TRUE(run({.kept = [&](const std::string& path) { kept.insert(path); }}).ok());
+  EXPECT_EQ(num_kept(), 1u);
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(*kept.begin()));
+}
+
+TEST_F(IndexesOfRecords, OfSingleFilesAreStillRead) {
+  const auto first = run();
+  ASSERT_TRUE(first.ok());
+  std::filesystem::remove_all(folder_ / "cache");
+  // As the version before wrote it, for one of the files.
+  const auto file = file_store()->open(path(1));
+  ASSERT_TRUE(file.ok());
+  const FileInfo info = *(*file)->as_opened();
+  const FileStamp stamp{info.size, info.mtime_ns, *sample_of(**file, info.size)};
+  const std::string records = pack_records((*first)[1]), damaged = pack_damaged((*first)[1]);
+  Sidecar old;
+  old.sections = {{"file", std::as_bytes(std::span(&stamp, 1))},
+                  {"records", text_bytes(records)},
+                  {"damaged", text_bytes(damaged)},
+                  {"extra", text_bytes((*first)[1].extra)}};
+  ASSERT_TRUE(store_sidecar("records bytes 1 " + std::filesystem::canonical(path(1)).string(), old).ok());
+  walked_ = 0;
+  const auto second = run();
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(walked_, 3);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(walked_, 3);
+}
+
+TEST_F(IndexesOfRecords, AFileThatWasOnlyCopiedOrChangedInModeIsNotWalked) {
+  ASSERT_TRUE(run().ok());
+  std::filesystem::permissions(path(2), std::filesystem::perms::owner_read);
+  const auto time = std::filesystem::last_write_time(path(1));
+  std::filesystem::copy_file(path(1), folder_ / "copy");
+  std::filesystem::rename(folder_ / "copy", path(1));
+  std::filesystem::last_write_time(path(1), time);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(walked_, 4);
+}
+
+TEST_F(IndexesOfRecords, ADamagedFileIsLookedAtByEveryRunAndTheOthersOnce) {
+  write(1, "!broken");
+  for (int i = 1; i <= 3; ++i) {
+    const auto made = record_indexes(opening(), *file_store(), {});
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(walked_, 3 + i);
+  }
+}
+
+TEST_F(IndexesOfRecords, ThoseOfAnotherListInTheFolderStay) {
+  const RecordOpening all = opening();
+  const auto part = [&](size_t begin, size_t end) {
+    RecordOpening out;
+    out.kind = all.kind;
+    out.files.assign(all.files.begin() + static_cast<ptrdiff_t>(begin),
+                     all.files.begin() + static_cast<ptrdiff_t>(end));
+    out.index = [&, begin](uint64_t file) { return all.index(begin + file); };
+    return out;
+  };
+  ASSERT_TRUE(record_indexes(part(0, 2), *file_store(), {}).ok());
+  ASSERT_TRUE(record_indexes(part(2, 4), *file_store(), {}).ok());
+  ASSERT_TRUE(record_indexes(all, *file_store(), {}).ok());
+  EXPECT_EQ(walked_, 4);
+  EXPECT_EQ(num_kept(), 1u);
+}
+
+TEST_F(IndexesOfRecords, AHolderThatDiedKeepsNobodyWaiting) {
+  const std::string folder = folder_ / "cache/headrace";
+  ASSERT_TRUE(run().ok());
+  std::string lock;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".lock") lock = entry.path();
+  ASSERT_FALSE(lock.empty());
+  std::filesystem::remove(lock.substr(0, lock.size() - 5));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int descriptor = ::open(lock.c_str(), O_RDWR);
+    ::_exit(::flock(descriptor, LOCK_EX) == 0 ? 0 : 1);  // without an unlock
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(walked_, 8);
+}
+
 TEST_F(IndexesOfRecords, ADamagedSidecarIsAbsent) {
   const auto first = run();
   for (const auto& entry : std::filesystem::directory_iterator(folder_ / "cache/headrace"))
@@ -109,7 +211,7 @@ TEST_F(IndexesOfRecords, ADamagedSidecarIsAbsent) {
 TEST_F(IndexesOfRecords, LieBesideTheDataOnRequest) {
   const auto cached = run();  // an index in the cache is copied there
   const auto first = run({.beside = true});
-  ASSERT_TRUE(std::filesystem::exists(folder_ / ".headrace/file3.slow-1.hri"));
+  ASSERT_TRUE(std::filesystem::exists(folder_ / ".headrace/list.hri"));
   std::filesystem::remove_all(folder_ / "cache");
   const auto second = run();
   ASSERT_TRUE(cached.ok() && first.ok() && second.ok());

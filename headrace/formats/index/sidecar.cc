@@ -139,9 +139,11 @@ Result<Sidecar> parse_sidecar(BufferPtr bytes) {
 Result<BufferPtr> SidecarFile::section(std::string_view name) {
   const SidecarTable::Place* place = find(name);
   if (!place) return damaged("no section " + std::string(name));
-  HEADRACE_ASSIGN(BufferPtr bytes, read_bytes(*file_, place->length == 0 ? 0 : place->offset, place->length));
+  if (place->length > kReadLimit) return damaged("a section is too large to be read in one piece");
+  const MutableBufferPtr bytes = HeapBuffer::make(place->length);  // it lies in the file, as the table does
+  HEADRACE_TRY(read_exactly(*file_, place->offset, {bytes->mutable_data(), bytes->size()}));
   if (checksum(bytes->bytes()) != place->checksum) return damaged("checksum of a section does not match");
-  return bytes;
+  return BufferPtr(bytes);
 }
 
 Status SidecarFile::read(std::string_view name, uint64_t offset, std::span<std::byte> out) {

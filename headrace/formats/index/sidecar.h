@@ -73,6 +73,7 @@ class SidecarFile {
   SidecarFile(SidecarTable table, std::unique_ptr<OpenFile> file)
       : table_(std::move(table)), file_(std::move(file)) {}
 
+  Result<FileInfo> as_opened() { return file_->as_opened(); }
   uint64_t size(std::string_view name) const { return find(name) ? find(name)->length : 0; }
   Result<BufferPtr> section(std::string_view name);  // all of it, with its checksum verified
   // Part of a section, without verification.
@@ -125,6 +126,7 @@ struct MadeSection {
 // The same as store_sidecar; sections are made one after the other. After a power failure the file may be
 // damaged.
 Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection> sections);
+Status make_folder_of(const SidecarPlace& place);  // as storing there does
 
 // Held by one object of one process at a time, from reading a sidecar to storing an extended one, so that
 // nothing that others store is lost.

@@ -65,14 +65,6 @@ Status as_open_as_data(const std::string& path, const SidecarPlace& place, mode_
   return system_error("cannot set who may write to", path);
 }
 
-Status make_folder_of(const SidecarPlace& place) {
-  if (place.path().empty()) return {Code::io, "sidecar: expected $XDG_CACHE_HOME or $HOME to be set"};
-  if (place.is_cache()) return make_cache_folder(place.folder());
-  // Next to the data: for all its readers.
-  if (::mkdir(place.folder().c_str(), 0777) == 0) return as_open_as_data(place.folder(), place, 0111);
-  return errno == EEXIST ? Status() : system_error("cannot create", place.folder());
-}
-
 // Whether only those may have written what is next to data who may replace the data: then it is as true as
 // these. Others who may write to the folder of sidecars alone must not decide what is read.
 bool is_as_safe(const std::string& path, const struct stat& data_folder) {
@@ -97,6 +89,14 @@ bool is_trusted(const SidecarPlace& place) {
 }
 
 }  // namespace
+
+Status make_folder_of(const SidecarPlace& place) {
+  if (place.path().empty()) return {Code::io, "sidecar: expected $XDG_CACHE_HOME or $HOME to be set"};
+  if (place.is_cache()) return make_cache_folder(place.folder());
+  // Next to the data: for all its readers.
+  if (::mkdir(place.folder().c_str(), 0777) == 0) return as_open_as_data(place.folder(), place, 0111);
+  return errno == EEXIST ? Status() : system_error("cannot create", place.folder());
+}
 
 Result<std::string> own_cache_folder(std::string_view name) {
   const std::string folder = cache_folder();
@@ -130,13 +130,13 @@ std::optional<Sidecar> load_sidecar(const SidecarPlace& place, std::string_view 
 
 std::unique_ptr<SidecarFile> open_sidecar(const SidecarPlace& place) {
   if (!is_trusted(place)) return nullptr;
-  auto file = file_store()->open(place.path());
+  auto file = file_store()->open_known(place.path());
   if (!file.ok()) return nullptr;
-  const auto size = (*file)->size();
-  if (!size.ok()) return nullptr;
-  const auto head = read_bytes(**file, 0, std::min<uint64_t>(*size, kMaxSidecarTable));
-  if (!head.ok()) return nullptr;
-  auto table = parse_sidecar_table((*head)->bytes(), *size);
+  const auto info = (*file)->as_opened();
+  if (!info.ok()) return nullptr;
+  std::vector<std::byte> head(std::min<uint64_t>(info->size, kMaxSidecarTable));
+  if (!read_exactly(**file, 0, head).ok()) return nullptr;
+  auto table = parse_sidecar_table(head, info->size);
   return table.ok() ? std::make_unique<SidecarFile>(*std::move(table), *std::move(file)) : nullptr;
 }
 

@@ -187,6 +187,7 @@ class LmdbSource final : public Source {
 
   uint64_t num_files() const override { return lmdb_->files.size(); }
   std::string file(uint64_t ordinal) const override { return lmdb_->files[ordinal].file.path; }
+  const SourceFile* known_file(uint64_t ordinal) const override { return &lmdb_->files[ordinal].file; }
   SamplePlace where(uint64_t index) const override {
     const LmdbSpot spot = lmdb_spot(lmdb_->first_record, index);
     const LmdbFile& file = lmdb_->files[spot.file];

@@ -27,20 +27,24 @@ constexpr std::string_view kLmdbFile = "/data.mdb";  // a shard of LMDB is a fol
 
 // A manifest, and the files that it lists.
 struct ManifestFile {
+  ManifestFile(std::string at, std::string of, ReadManifestPtr manifest_read)
+      : path(std::move(at)),
+        folder(std::move(of)),
+        read(std::move(manifest_read)),
+        manifest(read->manifest) {}
+
   std::string path, folder;  // of the manifest; of its shards
-  Manifest manifest;
-  std::unordered_map<std::string_view, size_t> by_name;  // index into its shards
-  std::vector<const SourceFile*> found;                  // for each of its shards; null: not there
-  bool is_of_one = false;                                // of one file or folder, whatever its current name
-  uint64_t unlisted = 0;                                 // files of the folder that it does not list
+  ReadManifestPtr read;
+  const Manifest& manifest;                   // of `read`
+  std::map<size_t, const SourceFile*> found;  // by index into its shards: those that are there
+  bool is_of_one = false;                     // of one file or folder, whatever its current name
+  uint64_t unlisted = 0;                      // files of the folder that it does not list
 
   std::optional<size_t> entry_of(std::string_view name) const {
-    const auto entry = by_name.find(name);
-    return entry == by_name.end() ? std::nullopt : std::optional(entry->second);
+    const auto entry = read->by_name.find(name);
+    return entry == read->by_name.end() ? std::nullopt : std::optional(entry->second);
   }
-  bool knows_none() const {
-    return !is_of_one && std::ranges::all_of(found, [](const SourceFile* file) { return file == nullptr; });
-  }
+  bool knows_none() const { return !is_of_one && found.empty(); }
 };
 
 std::string folder_of(const std::string& path) {
@@ -63,11 +67,6 @@ std::string own_manifest_of(const std::string& file) {
                                    : file + "." + std::string(kManifestName);
 }
 
-bool is_plain_name(std::string_view name) {
-  const auto is_odd = [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20; };
-  return !name.empty() && std::ranges::none_of(name, is_odd);
-}
-
 // Looks for manifests, each path once.
 class ManifestFiles {
  public:
@@ -76,15 +75,8 @@ class ManifestFiles {
   ManifestFile* at(const std::string& path) {
     const auto known = by_path_.find(path);
     if (known != by_path_.end()) return known->second ? &*known->second : nullptr;
-    std::optional<ManifestFile>& made = by_path_[path];
-    made = load(path);
-    if (!made) return nullptr;
-    for (size_t i = 0; i < made->manifest.shards.size(); ++i)
-      made->by_name.emplace(made->manifest.shards[i].name, i);
-    if (made->by_name.size() == made->manifest.shards.size()) return &*made;
-    made.reset();
-    ignored_[path] = "expected each shard once";
-    return nullptr;
+    auto& made = by_path_.try_emplace(path, load(path)).first->second;
+    return made ? &*made : nullptr;
   }
   // Why the existing manifest at this path is ignored; "" if it is used or does not exist.
   std::string ignored(const std::string& path) const {
@@ -110,18 +102,20 @@ class ManifestFiles {
       if (unread_.ok()) unread_ = manifest.status();
       return std::nullopt;
     }
-    const auto is_odd = [](const ShardEntry& shard) { return !is_plain_name(shard.name); };
-    if (!manifest.ok())
-      ignored_[path] = manifest.status().text();
-    else if (manifest->format != format_.name)
-      ignored_[path] = "it describes data of format " + in_quotes(manifest->format.substr(0, 100)) +
-                       ", but the data is read as " + in_quotes(format_.name);
-    else if (std::ranges::any_of(manifest->shards, is_odd))
-      ignored_[path] = "expected plain file names for its shards";
-    if (ignored_.contains(path)) return std::nullopt;
-    ManifestFile out{path, folder_of(path), *std::move(manifest)};
-    out.found.resize(out.manifest.shards.size());
-    return out;
+    if (std::string why = manifest.ok() ? why_ignored(**manifest) : std::string(manifest.status().text());
+        !why.empty()) {
+      ignored_[path] = std::move(why);
+      return std::nullopt;
+    }
+    return std::optional<ManifestFile>(std::in_place, path, folder_of(path), *std::move(manifest));
+  }
+
+  std::string why_ignored(const ReadManifest& read) const {
+    if (read.manifest.format != format_.name)
+      return "it describes data of format " + in_quotes(read.manifest.format.substr(0, 100)) +
+             ", but the data is read as " + in_quotes(format_.name);
+    if (!read.has_plain_names) return "expected plain file names for its shards";
+    return read.by_name.size() == read.manifest.shards.size() ? "" : "expected each shard once";
   }
 
   Store& store_;
@@ -170,6 +164,7 @@ bool find_of_files(ManifestFiles& manifest_files, const std::vector<SourceFile>&
 }
 
 // Whether a path is among the given ones: below a folder, or matched by a pattern. `files` are those found.
+// Null where all are files, named one by one: then no other is asked for.
 IsAsked asked(const std::vector<std::string>& given, const std::vector<std::string>& files) {
   const std::unordered_set<std::string_view> plain(files.begin(), files.end());
   std::vector<std::string> folders, globs;
@@ -180,6 +175,7 @@ IsAsked asked(const std::vector<std::string>& given, const std::vector<std::stri
     if (is_pattern(path) && written_out.ok() && written_out->size() + globs.size() <= kMostGlobs)
       globs.insert(globs.end(), written_out->begin(), written_out->end());
   }
+  if (folders.empty()) return nullptr;
   return [folders = std::move(folders), globs = std::move(globs)](const std::string& path) {
     return std::ranges::any_of(
                folders, [&](const std::string& one) { return one == "./" || path.starts_with(one); }) ||
@@ -197,9 +193,8 @@ bool has_its_size(const SourceFile& file, const ShardEntry& entry) {
 bool is_applicable(const ManifestFile& manifest_file) {
   if (manifest_file.unlisted > 0) return false;
   bool has_files = false, has_whole = false;
-  for (size_t i = 0; i < manifest_file.found.size(); ++i) {
-    const SourceFile* file = manifest_file.found[i];
-    if (!file || file == &kSomeFolder) continue;
+  for (const auto& [i, file] : manifest_file.found) {
+    if (file == &kSomeFolder) continue;
     const ShardEntry& entry = manifest_file.manifest.shards[i];
     if (file->size > entry.bytes) return false;
     has_files = true, has_whole = has_whole || has_its_size(*file, entry);
@@ -233,13 +228,14 @@ std::string lost_text(std::span<const std::string> names, uint64_t missing, uint
 }
 
 std::string missing_of(const ManifestFile& manifest_file, const IsAsked& is_asked) {
-  if (manifest_file.is_of_one || manifest_file.knows_none()) return {};
+  if (manifest_file.is_of_one || manifest_file.knows_none() || !is_asked) return {};
   std::vector<std::string> names;
   uint64_t missing = 0, samples = 0;
-  for (size_t i = 0; i < manifest_file.found.size(); ++i) {
+  for (size_t i = 0; i < manifest_file.manifest.shards.size(); ++i) {
     const ShardEntry& entry = manifest_file.manifest.shards[i];
     const std::string path = path_in(manifest_file.folder, entry.name);
-    if (manifest_file.found[i] || !(is_asked(path) || is_asked(path + std::string(kLmdbFile)))) continue;
+    if (manifest_file.found.contains(i) || !(is_asked(path) || is_asked(path + std::string(kLmdbFile))))
+      continue;
     ++missing, samples += entry.samples;
     if (missing <= kNamedFiles + 1) names.push_back(path);
   }
@@ -247,10 +243,9 @@ std::string missing_of(const ManifestFile& manifest_file, const IsAsked& is_aske
 }
 
 uint64_t samples_there(const ManifestFile& manifest_file) {
-  if (manifest_file.is_of_one || manifest_file.knows_none()) return manifest_file.manifest.samples();
+  if (manifest_file.is_of_one || manifest_file.knows_none()) return manifest_file.read->samples;
   uint64_t out = 0;
-  for (size_t i = 0; i < manifest_file.found.size(); ++i)
-    if (manifest_file.found[i]) out += manifest_file.manifest.shards[i].samples;
+  for (const auto& [i, file] : manifest_file.found) out += manifest_file.manifest.shards[i].samples;
   return out;
 }
 
@@ -358,7 +353,7 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
     if (std::string why = manifest_files.ignored(path); !why.empty()) notes_.push_back(std::move(why));
   if (given.size() == 1 && !is_chosen && !is_pattern(given[0])) several_ = several_sets(paths);
   if (all.empty()) {
-    numbered_ = missing_shards(paths, is_asked);
+    if (is_asked) numbered_ = missing_shards(paths, is_asked);
     empty_ = empty_files(looked.files);
     return;
   }
@@ -375,9 +370,8 @@ DatasetManifest::DatasetManifest(Store& store, const FormatInfo& format, const P
     if (const std::string missing = missing_of(*manifest_file, is_asked); !missing.empty())
       missing_ += (missing_.empty() ? "" : "; ") + missing;
     samples_ += samples_there(*manifest_file);
-    for (size_t i = 0; i < manifest_file->found.size(); ++i)
-      if (const SourceFile* file = manifest_file->found[i];
-          file && file != &kSomeFolder && !has_its_size(*file, manifest_file->manifest.shards[i]))
+    for (const auto& [i, file] : manifest_file->found)
+      if (file != &kSomeFolder && !has_its_size(*file, manifest_file->manifest.shards[i]))
         add_name(in_quotes(file->path) + " (" + std::to_string(file->size) + " bytes)", odd, odd_);
   }
   if (all_known)

@@ -6,7 +6,9 @@
 
 #include "headrace/core/text/closest.h"
 #include "headrace/core/text/text.h"
+#include "headrace/formats/index/recalling_store.h"
 #include "headrace/formats/index/record_indexes.h"
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/formats/opening/dataset_manifest.h"
 #include "headrace/formats/opening/other_files.h"
 #include "headrace/formats/opening/shard_list.h"
@@ -152,6 +154,20 @@ Result<SourcePtr> with_checked_strings(SourcePtr source, const FormatInfo& info,
                                : "");
 }
 
+// With the answers of an earlier run, where there are some: they are believed first and checked afterwards.
+Result<SourcePtr> open_remembering(Store& store, const Wanted& wanted, const IndexingOptions& indexing) {
+  const std::shared_ptr<Store> retrying = with_usual_retries(store);
+  ListMemory memory(*retrying, wanted.given.paths, indexing.beside);
+  RecallingStore recalling(memory);
+  IndexingOptions with_memory = indexing;
+  with_memory.memory = &memory;
+  Result<SourcePtr> source = open_wanted(recalling, wanted, with_memory);
+  if (source.status().code() == Code::cancelled) return source;
+  if (!memory.bears_out(source)) source = open_wanted(recalling, wanted, with_memory);
+  if (source.ok()) (void)memory.save(false);  // else the next run asks again
+  return source;
+}
+
 }  // namespace
 
 bool has_option(const FormatInfo& info, std::string_view name) {
@@ -203,13 +219,13 @@ std::string no_format(std::string_view wrong) {
 
 Result<SourcePtr> open_source(Store& store, const std::string& path, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
-  return open_wanted(*with_usual_retries(store), {{{path}, false}, format, options}, indexing);
+  return open_remembering(store, {{{path}, false}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_source(Store& store, const std::vector<std::string>& paths, std::string_view format,
                               const Value& options, const IndexingOptions& indexing) {
   if (paths.empty()) return invalid({.expected = "at least one path", .got = "an empty list"}).in_op("read");
-  return open_wanted(*with_usual_retries(store), {{paths, true}, format, options}, indexing);
+  return open_remembering(store, {{paths, true}, format, options}, indexing);
 }
 
 Result<SourcePtr> open_described(Store& store, const Value& description, const IndexingOptions& indexing) {
@@ -233,22 +249,26 @@ Result<SourcePtr> open_described(Store& store, const Value& description, const I
       paths.push_back(*one.text());
     }
     if (paths.empty()) return invalid("'path' must be a list of at least one path").in_op("plan");
-    return open_wanted(*with_usual_retries(store), {{paths, true}, format, options, false, true}, indexing);
+    return open_remembering(store, {{paths, true}, format, options, false, true}, indexing);
   }
   const auto path = description.get_text("path");
   if (!path.ok()) return path.status().before("source: ").in_op("plan");
-  return open_wanted(*with_usual_retries(store), {{{*path}, false}, format, options, false, true}, indexing);
+  return open_remembering(store, {{{*path}, false}, format, options, false, true}, indexing);
 }
 
-Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,
-                                            Store& store) {
+namespace {
+
+using OpensFile = std::function<Result<std::unique_ptr<OpenFile>>(uint64_t ordinal)>;
+
+Result<std::vector<BufferPtr>> read_from(std::span<const Extent> extents, const FilePaths& files,
+                                         const OpensFile& open) {
   std::vector<BufferPtr> out;
   std::unique_ptr<OpenFile> file;
   uint64_t opened = 0;
   for (const Extent& extent : extents) {
     const auto name = [&] { return in_quotes(files(extent.file)) + ": "; };
     if (!file || opened != extent.file) {
-      HEADRACE_ASSIGN(file, store.open(files(extent.file)));
+      HEADRACE_ASSIGN(file, open(extent.file));
       opened = extent.file;
     }
     uint64_t offset = extent.offset;
@@ -264,6 +284,29 @@ Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, con
     out.push_back(*std::move(bytes));
   }
   return out;
+}
+
+}  // namespace
+
+Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, const FilePaths& files,
+                                            Store& store) {
+  return read_from(extents, files, [&](uint64_t ordinal) { return store.open(files(ordinal)); });
+}
+
+Result<BlockPtr> drive_block(const Source& source, uint64_t block, Store& store) {
+  const auto opening = source.open(block);
+  const auto path = [&](uint64_t ordinal) { return source.file(ordinal); };
+  const auto open = [&](uint64_t ordinal) {
+    const SourceFile* known = source.known_file(ordinal);
+    return known ? open_unchanged(store, *known) : store.open(source.file(ordinal));
+  };
+  std::vector<BufferPtr> bytes;
+  while (true) {
+    HEADRACE_ASSIGN(Step<BlockPtr> step, opening->advance(bytes));
+    if (auto* value = std::get_if<BlockPtr>(&step)) return std::move(*value);
+    bytes.clear();
+    HEADRACE_ASSIGN(bytes, read_from(*std::get_if<std::vector<Extent>>(&step), path, open));
+  }
 }
 
 Result<std::vector<Tensor>> read_sample(const Source& source, uint64_t index, Store& store) {

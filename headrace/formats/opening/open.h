@@ -44,9 +44,7 @@ template <class T> Result<T> drive(Opening<T>& opening, const FilePaths& files, 
     HEADRACE_ASSIGN(bytes, read_extents(*std::get_if<std::vector<Extent>>(&step), files, store));
   }
 }
-inline Result<BlockPtr> drive_block(const Source& source, uint64_t block, Store& store) {
-  return drive(*source.open(block), [&](uint64_t ordinal) { return source.file(ordinal); }, store);
-}
+Result<BlockPtr> drive_block(const Source& source, uint64_t block, Store& store);
 
 // One sample, read synchronously: for inspecting data, and for tests.
 Result<std::vector<Tensor>> read_sample(const Source& source, uint64_t index, Store& store);

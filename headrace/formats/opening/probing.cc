@@ -6,6 +6,7 @@
 #include "headrace/core/text/hex.h"
 #include "headrace/core/text/utf8.h"
 #include "headrace/formats/endings.h"
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/formats/opening/archive_folder.h"
 #include "headrace/formats/opening/patterns.h"
 #include "headrace/formats/opening/remembered_listing.h"
@@ -32,10 +33,11 @@ Status read_head(Store& store, Probe& out) {
   const SourceFile& looked_at = first == out.files.end() ? out.files[0] : *first;
   out.info.size = looked_at.size, out.info.mtime_ns = looked_at.mtime_ns;
   HEADRACE_ASSIGN(const std::unique_ptr<OpenFile> file, store.open(looked_at.path));
-  HEADRACE_ASSIGN(const uint64_t size, file->size());
-  auto head = read_bytes(*file, 0, std::min(size, kProbeBytes));
-  if (!head.ok()) return head.status().in_file(looked_at.path);
-  out.head = *std::move(head);
+  HEADRACE_ASSIGN(const FileInfo info, file->as_opened());
+  const MutableBufferPtr head = HeapBuffer::make(std::min(info.size, kProbeBytes));
+  if (Status status = read_exactly(*file, 0, {head->mutable_data(), head->size()}); !status.ok())
+    return std::move(status).in_file(looked_at.path);
+  out.head = head;
   return {};
 }
 
@@ -51,7 +53,7 @@ Status add_files(Store& store, const std::vector<std::string>& names, Probe& out
       continue;
     }
     if (out.files.empty()) out.info = info;
-    out.files.push_back({name, info.size, info.mtime_ns});
+    out.files.push_back(source_file(name, info));
   }
   return {};
 }
@@ -212,7 +214,7 @@ Result<Probe> probe(Store& store, const std::string& path) {
     HEADRACE_ASSIGN(out.listing, remembered_listing(store, path));
     return out;
   }
-  out.files.push_back({path, out.info.size, out.info.mtime_ns});
+  out.files.push_back(source_file(path, out.info));
   HEADRACE_TRY(read_head(store, out));
   if (!looks_like_archive(out)) return out;
   // A truncated archive has none, and neither has a file that only starts like one.

@@ -63,6 +63,7 @@ std::optional<TimedListing> listing_from_sidecar(const Sidecar& sidecar) {
 }
 
 Result<std::shared_ptr<const Listing>> remembered_listing(Store& store, const std::string& root) {
+  if (auto known = store.recalled_listing(root)) return known;
   const std::string key = store.persistent() ? key_of(root) : "";
   if (!key.empty())
     if (const auto sidecar = load_sidecar(key))

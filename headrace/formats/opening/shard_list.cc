@@ -4,6 +4,7 @@
 
 #include "headrace/core/text/text.h"
 #include "headrace/core/value.h"
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/io/look_up.h"
 
 namespace headrace {
@@ -55,7 +56,7 @@ Result<SourceFile> listed_file(Store& store, const std::string& folder, const Li
     if (!stays_in_folder(*name))
       return corrupt({.expected = "names of files in its folder", .got = in_quotes(*name)});
     const auto info = store.info(folder + *name);
-    if (info.ok() && !info->is_directory) return SourceFile{folder + *name, info->size, info->mtime_ns};
+    if (info.ok() && !info->is_directory) return source_file(folder + *name, *info);
     if (!info.ok() && !is_absent(info.status())) return info.status();
     missing = info.ok() ? invalid({.expected = "a file", .got = "the folder " + in_quotes(folder + *name)})
                         : info.status();

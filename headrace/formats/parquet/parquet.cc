@@ -51,6 +51,7 @@ class ParquetSource final : public Source {
   }
   uint64_t num_files() const override { return table_->files.size(); }
   std::string file(uint64_t ordinal) const override { return table_->files[ordinal].file.path; }
+  const SourceFile* known_file(uint64_t ordinal) const override { return &table_->files[ordinal].file; }
 
   SamplePlace where(uint64_t index) const override {
     const Place at = place(index);

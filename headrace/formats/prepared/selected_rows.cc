@@ -86,6 +86,7 @@ class SelectedSource final : public Source {
   }
   uint64_t num_files() const override { return source_->num_files(); }
   std::string file(uint64_t ordinal) const override { return source_->file(ordinal); }
+  const SourceFile* known_file(uint64_t ordinal) const override { return source_->known_file(ordinal); }
   SamplePlace where(uint64_t index) const override { return source_->where(row(index)); }
   Value describe() const override { return rows_->description; }
   std::string fingerprint() const override {

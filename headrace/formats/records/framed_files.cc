@@ -207,6 +207,7 @@ class FramedFilesSource final : public Source {
 
   uint64_t num_files() const override { return framed_->files.size(); }
   std::string file(uint64_t ordinal) const override { return framed_->files[ordinal].file.path; }
+  const SourceFile* known_file(uint64_t ordinal) const override { return &framed_->files[ordinal].file; }
   SamplePlace where(uint64_t index) const override {
     const Framed::Spot spot = Framed::spot_of(framed_->first_record, index);
     const uint64_t frame = framed_->frame_of(spot);

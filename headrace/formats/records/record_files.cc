@@ -263,6 +263,7 @@ class RecordFilesSource final : public Source {
 
   uint64_t num_files() const override { return places().files.size(); }
   std::string file(uint64_t ordinal) const override { return places().files[ordinal].path; }
+  const SourceFile* known_file(uint64_t ordinal) const override { return &places().files[ordinal]; }
   SamplePlace where(uint64_t index) const override {
     const Spot spot = spot_of(places(), index);
     const RecordExtent& record = places().indexes[spot.file].records[spot.record];

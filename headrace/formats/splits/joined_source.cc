@@ -71,6 +71,10 @@ class JoinedSource final : public Source {
     const size_t part = part_of(&Start::file, ordinal);
     return parts_[part]->file(ordinal - starts_[part].file);
   }
+  const SourceFile* known_file(uint64_t ordinal) const override {
+    const size_t part = part_of(&Start::file, ordinal);
+    return parts_[part]->known_file(ordinal - starts_[part].file);
+  }
   SamplePlace where(uint64_t index) const override {
     const size_t part = part_of(&Start::sample, index);
     return parts_[part]->where(index - starts_[part].sample);

@@ -131,20 +131,10 @@ class ArchiveStore final : public Store {
   explicit ArchiveStore(std::shared_ptr<Store> files) : files_(std::move(files)), archives_(files_) {}
 
   Result<std::unique_ptr<OpenFile>> open(const std::string& path) override {
-    const auto outside = [&] { return files_->open(path); };
-    return look<std::unique_ptr<OpenFile>>(
-        path, false, outside, [&](const Inside& inside) -> Result<std::unique_ptr<OpenFile>> {
-          const auto number = inside.archive->names().find(inside.path);
-          if (number) {
-            auto file = inside.archive->open(*number, inside.archive);
-            return file.ok() ? std::move(file)
-                             : file.status().before("cannot read " + in_quotes(path) + ": ");
-          }
-          if (inside.archive->names().has_folder(inside.path))
-            return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder")
-                .refused(EISDIR, path);
-          return not_there("cannot read ", path);
-        });
+    return open_in(path, [&] { return files_->open(path); });
+  }
+  Result<std::unique_ptr<OpenFile>> open_known(const std::string& path) override {
+    return open_in(path, [&] { return files_->open_known(path); });
   }
 
   Result<FileInfo> info(const std::string& path) override {
@@ -177,6 +167,23 @@ class ArchiveStore final : public Store {
   size_t reads_at_first() const override { return files_->reads_at_first(); }
 
  private:
+  template <class Outside>
+  Result<std::unique_ptr<OpenFile>> open_in(const std::string& path, const Outside& outside) {
+    return look<std::unique_ptr<OpenFile>>(
+        path, false, outside, [&](const Inside& inside) -> Result<std::unique_ptr<OpenFile>> {
+          const auto number = inside.archive->names().find(inside.path);
+          if (number) {
+            auto file = inside.archive->open(*number, inside.archive);
+            return file.ok() ? std::move(file)
+                             : file.status().before("cannot read " + in_quotes(path) + ": ");
+          }
+          if (inside.archive->names().has_folder(inside.path))
+            return Status(Code::io, "cannot read " + in_quotes(path) + ": it is a folder")
+                .refused(EISDIR, path);
+          return not_there("cannot read ", path);
+        });
+  }
+
   template <class Outside> Result<Listing> list_in(const std::string& root, const Outside& outside) {
     return look<Listing>(root, true, outside, [&](const Inside& inside) -> Result<Listing> {
       if (!inside.archive->names().has_folder(inside.path)) return no_folder(inside, root);

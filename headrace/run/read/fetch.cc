@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "headrace/core/stop_flag.h"
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/io/file_map.h"
 
 namespace headrace {
@@ -19,6 +20,11 @@ constexpr uint64_t kAskEach = 32;  // one in this many accesses checks whether p
 // At least one file per sample: descriptors are not worth keeping, nor are blocks, unless samples share them.
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
 bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fetcher::shares_blocks(source); }
+
+Result<std::unique_ptr<OpenFile>> open_of(Store& store, const Source& source, uint64_t ordinal) {
+  const SourceFile* known = source.known_file(ordinal);
+  return known ? open_unchanged(store, *known) : store.open(source.file(ordinal));
+}
 
 }  // namespace
 
@@ -167,20 +173,27 @@ Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& c
 
 Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t ordinal) {
   if (file_per_sample(source)) {
-    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_->open(source.file(ordinal)));
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, open_of(*store_, source, ordinal));
     return std::shared_ptr<OpenFile>(std::move(opened));
   }
-  {
-    std::lock_guard lock(mutex_);
-    for (auto it = files_.begin(); it != files_.end(); ++it)
-      if (it->source == &source && it->ordinal == ordinal) {
-        files_.splice(files_.begin(), files_, it);
-        return files_.front().file;
-      }
+  std::unique_lock lock(mutex_);
+  const auto is_it = [&](const OpenedFile& one) { return one.source == &source && one.ordinal == ordinal; };
+  while (true) {
+    if (const auto it = std::ranges::find_if(files_, is_it); it != files_.end()) {
+      files_.splice(files_.begin(), files_, it);
+      return files_.front().file;
+    }
+    // Readers that want the same file at once open it once.
+    if (opening_files_.emplace(&source, ordinal).second) break;
+    opened_.wait(lock);
   }
-  HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, store_->open(source.file(ordinal)));
-  std::shared_ptr<OpenFile> shared = std::move(opened);
-  std::lock_guard lock(mutex_);
+  lock.unlock();
+  Result<std::unique_ptr<OpenFile>> opened = open_of(*store_, source, ordinal);
+  lock.lock();
+  opening_files_.erase({&source, ordinal});
+  opened_.notify_all();
+  if (!opened.ok()) return opened.status();
+  std::shared_ptr<OpenFile> shared = *std::move(opened);
   files_.push_front({&source, ordinal, shared});
   if (files_.size() > kOpenFiles) files_.pop_back();
   return shared;
@@ -233,7 +246,11 @@ Result<BufferPtr> Fetcher::read(const Source& source, const Extent& extent, Coun
   const bool little = extent.length <= kLittle && extent.offset != kAtEnd;
   uint64_t size = 0, offset = extent.offset;
   if (!little) {
-    HEADRACE_ASSIGN(size, opened->size());
+    if (const SourceFile* known = source.known_file(extent.file)) {
+      size = known->size;  // all bounds are checked against it
+    } else {
+      HEADRACE_ASSIGN(size, opened->size());
+    }
     offset = extent.begin_in(size);
   }
   if (!little && (offset > size || (extent.length != kToEnd && extent.length > size - offset)))

@@ -147,7 +147,8 @@ class Fetcher {
     uint64_t ordinal;
     std::shared_ptr<OpenFile> file;
   };
-  std::list<OpenedFile> files_;  // newest first; guarded by mutex_
+  std::list<OpenedFile> files_;                                 // newest first; guarded by mutex_
+  std::set<std::pair<const Source*, uint64_t>> opening_files_;  // guarded by mutex_
   bool copies_maps_ = false;
   Maps maps_;
   std::atomic<uint64_t> looks_ = 0;
