@@ -18,7 +18,7 @@ constexpr double kRemembered = 4;   // seconds
 constexpr size_t kMostSteps = 4;    // maximum factor for readers in one step
 constexpr double kSlowRead = 2e-3;  // seconds of waiting: shorter reads are many in any interval
 constexpr double kAhead = 1.5;      // parts to read for each reader, so that none lacks one
-constexpr double kSlower = 1.2;     // reads that wait this much longer share something
+constexpr double kSlower = 1.4;     // reads that wait this much longer share something
 constexpr size_t kRowsEnough = 32;  // to know what a row costs
 constexpr size_t kMostDecisions = 1000;
 
@@ -43,6 +43,39 @@ size_t wanted_readers(const Gauge& gauge, const Model& model) {
 bool lacks_parts(const Gauge& g) {
   const double parts = static_cast<double>(g.settings.ready) * g.parts_each;
   return g.queued == 0 && parts > 0 && static_cast<double>(g.settings.io) >= parts;
+}
+
+// At most as many elements as the budget has room for.
+size_t room_for(size_t ready, const Gauge& g) {
+  if (g.budget == 0 || g.memory == 0) return ready;
+  const auto now = static_cast<double>(g.settings.ready), memory = static_cast<double>(g.memory);
+  const double one = (memory - std::min(memory, static_cast<double>(g.fixed))) / now;
+  const double room = kMemoryShare * static_cast<double>(g.budget) - memory;
+  return one > 0 ? std::min(ready, static_cast<size_t>(std::max(0.0, now + room / one))) : ready;
+}
+
+// Four times as many, as far as the others could use them, with elements in progress for them all.
+Settings more_reads(const Gauge& g, const Model& model, const SettingLimits& may) {
+  const Settings now = g.settings;
+  Settings out = now;
+  if (g.readers_occupied() >= kFullReaders * static_cast<double>(now.io)) {
+    const size_t wanted = g.rows < kRowsEnough ? may.most.io : wanted_readers(g, model);
+    out.io = std::min({kMostSteps * now.io, std::max(2 * now.io, wanted), may.most.io});
+    out.io = std::max(out.io, now.io);
+  }
+  const double each = std::max(1.0, g.parts_each);
+  const size_t ready = rounded_up(kAhead * static_cast<double>(out.io) / each) + 2;
+  if (ready > now.ready && !g.starved)
+    out.ready = std::max(now.ready, std::min(room_for(ready, g), may.most.ready));
+  // Further readers would find nothing to read.
+  const size_t parts = rounded_up(static_cast<double>(out.ready) * each);
+  out.io = std::max(now.io, std::min(out.io, parts));
+  return out;
+}
+
+void note(Decision decision, std::vector<Decision>& all) {
+  if (all.size() == kMostDecisions) all.pop_back();
+  all.push_back(std::move(decision));
 }
 
 std::string percent(double share) {
@@ -72,67 +105,46 @@ const Settings& Tuner::look(const Gauge& gauge) {
 }
 
 // Only parts that are being read are in progress, and the consumer waits for them.
-bool Tuner::reads_decide(const Gauge& gauge) const {
-  if (trial_ && !trial_->is_of_reads) return false;
+std::optional<Settings> Tuner::by_reads(const Gauge& gauge) const {
+  if (trial_ && !trial_->is_of_reads) return std::nullopt;
   const auto readers = static_cast<double>(settings_.io);
   const double in_flight = static_cast<double>(settings_.ready) * std::max(1.0, gauge.parts_each);
   const auto parts = static_cast<double>(gauge.parts_read);
-  if (parts < std::min(readers, in_flight) || gauge.seconds * parts < gauge.reading) return false;
+  if (parts < std::min(readers, in_flight) || gauge.seconds * parts < gauge.reading) return std::nullopt;
   Gauge lately = since_;  // that they have just caught up says little
   lately += gauge;
-  if (lately.wait_share() < 0.5 || !lately.reads_wait() || gauge.store_wait() < kSlowRead) return false;
-  if (lately.workers_occupied() >= kFullWorkers * static_cast<double>(settings_.workers)) return false;
-  if (lately.readers_occupied() < kFullReaders * readers && gauge.queued > 0) return false;
-  return trial_ || !(more_reads(gauge) == settings_);
+  const bool are_few = lately.wait_share() >= 0.5 && lately.reads_wait() && gauge.store_wait() >= kSlowRead &&
+                       lately.workers_occupied() < kFullWorkers * static_cast<double>(settings_.workers) &&
+                       (lately.readers_occupied() >= kFullReaders * readers || gauge.queued == 0);
+  if (!are_few) return std::nullopt;
+  if (trial_) return settings_;
+  SettingLimits may = limits_;  // what was not tried in vain
+  if (in_vain_[index(Knob::io)] || std::isfinite(bandwidth_)) may.most.io = settings_.io;
+  if (in_vain_[index(Knob::ready)]) may.most.ready = settings_.ready;
+  const Settings to = more_reads(gauge, Model::of(gauge, cores_, tried()), may);
+  return to == settings_ ? std::nullopt : std::optional(to);
 }
 
 bool Tuner::look_at_reads(const Gauge& gauge) {
-  if (!reads_decide(gauge)) return false;
+  if (!by_reads(gauge)) return false;
   if (trial_) judge(gauge);
-  if (trial_) return true;
-  if (const Settings to = more_reads(gauge); !(to == settings_)) raise_reads(gauge, to);
-  return true;
-}
-
-// Four times as many, as far as the others could use them, with elements in progress for them all.
-Settings Tuner::more_reads(const Gauge& gauge) const {
-  Settings out = settings_;
-  const auto readers = static_cast<double>(settings_.io);
-  const bool is_full = gauge.readers_occupied() >= kFullReaders * readers;
-  const bool is_in_vain = in_vain_[index(Knob::io)] || std::isfinite(bandwidth_);
-  if (is_full && !is_in_vain) {
-    const size_t wanted =
-        gauge.rows < kRowsEnough ? limits_.most.io : wanted_readers(gauge, Model::of(gauge, cores_, tried()));
-    out.io = std::min(kMostSteps * settings_.io, std::max(2 * settings_.io, wanted));
-    out.io = std::clamp(out.io, limits_.least.io, limits_.most.io);
-  }
-  const double each = std::max(1.0, gauge.parts_each);
-  const size_t ready = rounded_up(kAhead * static_cast<double>(out.io) / each) + 2;
-  if (ready > out.ready && !in_vain_[index(Knob::ready)] && !gauge.starved)
-    out.ready =
-        std::clamp(std::max(out.ready, room_for(ready, gauge)), limits_.least.ready, limits_.most.ready);
-  // Further readers would find nothing to read.
-  const size_t parts = rounded_up(static_cast<double>(out.ready) * each);
-  out.io = std::max(settings_.io, std::min(out.io, parts));
-  return out;
-}
-
-void Tuner::raise_reads(const Gauge& gauge, const Settings& to) {
-  const Settings from = settings_;
+  const Settings from = settings_, to = by_reads(gauge).value_or(from);
+  if (trial_ || to == from) return true;
   Gauge before = gauge;
   before.rows = gauge.rows_read;
-  const double predicted =
-      before.rate() * static_cast<double>(to.io) / static_cast<double>(std::max<size_t>(1, from.io));
+  const double predicted = before.rate() * static_cast<double>(to.io) / static_cast<double>(from.io);
   trial_ = Trial{.aim = Aim::more, .before = before, .from = from, .is_of_reads = true, .decisions = 0};
-  const auto add = [&](Knob knob, std::string why) {
+  const auto raise = [&](Knob knob, std::string why) {
     if (to.of(knob) <= from.of(knob)) return;
-    note({at_s_, knob, from.of(knob), to.of(knob), std::move(why), predicted, -1, false});
+    note({at_s_, knob, from.of(knob), to.of(knob), std::move(why), predicted, -1, false}, decisions_);
     ++trial_->decisions;
   };
-  add(Knob::ready, "elements in progress have too little to read for " + std::to_string(to.io) + " readers");
-  add(Knob::io, "all " + std::to_string(from.io) + " reads in flight wait for the store");
+  raise(Knob::ready,
+        "elements in progress have too little to read for " + std::to_string(to.io) + " readers");
+  raise(Knob::io, "all " + std::to_string(from.io) + " reads in flight wait for the store");
   settings_ = to;
   since_ = {}, looks_ = 0, settle_ = 1, calm_ = 0;
+  return true;
 }
 
 // A trial continues: the change is judged later, and nothing else is changed until then.
@@ -193,7 +205,11 @@ void Tuner::keep(const Gauge& before, const Gauge& after, Aim aim) {
   const double wanted = static_cast<double>(last.to) / static_cast<double>(last.from);
   const double gain = after.rate() / std::max(1e-9, before.rate());
   const bool still_full = after.readers_occupied() > kFullReaders * static_cast<double>(last.to);
-  const bool is_shared = after.readers_compute() || after.store_wait() > kSlower * before.store_wait();
+  // Reads of their own that take longer share the store; parts that wait for a block that another reader
+  // opens share that.
+  const bool is_slower =
+      after.reads >= after.parts_read && after.store_wait() > kSlower * before.store_wait();
+  const bool is_shared = after.readers_compute() || is_slower;
   if (!still_full || !is_shared || gain > 1 + 0.6 * (wanted - 1)) return;
   bandwidth_ = after.rate();
   in_vain_[index(Knob::io)] = true, steady_rate_ = after.rate();
@@ -313,15 +329,6 @@ bool Tuner::more_ready(const Gauge& gauge, const Model& model) {
               "neither readers nor workers are fully busy: too little is in flight");
 }
 
-// At most as many as the budget has room for.
-size_t Tuner::room_for(size_t ready, const Gauge& gauge) const {
-  if (gauge.budget == 0 || gauge.memory == 0) return ready;
-  const auto now = static_cast<double>(settings_.ready), memory = static_cast<double>(gauge.memory);
-  const double one = (memory - std::min(memory, static_cast<double>(gauge.fixed))) / now;
-  const double room = kMemoryShare * static_cast<double>(gauge.budget) - memory;
-  return one > 0 ? std::min(ready, static_cast<size_t>(std::max(0.0, now + room / one))) : ready;
-}
-
 // One number at a time, most of the idle threads.
 bool Tuner::give_back(const Gauge& gauge, const Model& model) {
   const std::string why =
@@ -340,15 +347,10 @@ bool Tuner::turn(Knob knob, size_t to, Aim aim, const Gauge& gauge, const Model&
   if (aim == Aim::more ? to <= from : to >= from) return false;
   const Settings before = settings_;
   settings_.of(knob) = to;
-  note({at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false});
+  note({at_s_, knob, from, to, std::move(why), model.predict(before, settings_), -1, false}, decisions_);
   trial_ = Trial{.aim = aim, .before = gauge, .from = before};
   since_ = {}, looks_ = 0, settle_ = 1;
   return true;
-}
-
-void Tuner::note(Decision decision) {
-  if (decisions_.size() == kMostDecisions) decisions_.pop_back();
-  decisions_.push_back(std::move(decision));
 }
 
 }  // namespace headrace

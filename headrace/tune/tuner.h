@@ -42,9 +42,9 @@ class Tuner {
   const SettingLimits& limits() const { return limits_; }
   const std::vector<Decision>& decisions() const { return decisions_; }
   bool is_trying() const { return trial_.has_value(); }  // the last decision
-  // Whether an interval is worth a look although it is short: readers wait for the store, so that what they
-  // did is known once each has read.
-  bool reads_decide(const Gauge& gauge) const;
+  // Readers that wait for the store decide by what they did, which is known once each has read, however short
+  // the interval: the settings to go on with, the same while a trial is judged. Null if they decide nothing.
+  std::optional<Settings> by_reads(const Gauge& gauge) const;
   Model::Tried tried() const { return {bandwidth_, in_vain_[static_cast<size_t>(Knob::io)], no_room_}; }
 
  private:
@@ -58,10 +58,6 @@ class Tuner {
     std::optional<Gauge> once = {};  // one measurement without a gain: measure again before undoing
   };
   bool look_at_reads(const Gauge& gauge);
-  Settings more_reads(const Gauge& gauge) const;
-  void raise_reads(const Gauge& gauge, const Settings& to);
-  void note(Decision decision);
-  size_t room_for(size_t ready, const Gauge& gauge) const;
   void judge(const Gauge& gauge);
   void keep(const Gauge& before, const Gauge& after, Aim aim);
   void undo(const Gauge& after, Aim aim);

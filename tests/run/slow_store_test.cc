@@ -16,8 +16,8 @@
 namespace headrace {
 namespace {
 
-constexpr double kMillisecond = 1e6;
-constexpr uint64_t kBatchSize = 64, kRecords = 300;
+constexpr double kNsOfMs = 1e6;
+constexpr uint64_t kSlowBatch = 64, kSlowRecords = 300;
 
 struct Layout {
   const char* name;
@@ -47,7 +47,7 @@ struct SlowRun {
 
 std::pair<Dataset, std::shared_ptr<Store>> slow_data(const Layout& layout) {
   auto store = std::make_shared<MemoryStore>();
-  store->add("records", std::string(kRecords * layout.record, 'x'));
+  store->add("records", std::string(kSlowRecords * layout.record, 'x'));
   Value form{Value::Object()};
   form.set("record_bytes", layout.record);
   const auto source = open_source(*store, "records", "fixed", form);
@@ -57,7 +57,7 @@ std::pair<Dataset, std::shared_ptr<Store>> slow_data(const Layout& layout) {
     return {{"record", s["record"].apply("decode_raw", {{"dtype", "u8"}, {"shape", shape}})}};
   };
   const Dataset all = from_source(*source);
-  return {(layout.shuffled ? all.shuffle({.seed = 1}) : all).repeat().map(decoded).batch(kBatchSize), store};
+  return {(layout.shuffled ? all.shuffle({.seed = 1}) : all).repeat().map(decoded).batch(kSlowBatch), store};
 }
 
 SlowRun run_slow(const SimulatedMachine& machine, const Layout& layout, LoaderOptions options = {},
@@ -79,7 +79,7 @@ SlowRun run_slow(const SimulatedMachine& machine, const Layout& layout, LoaderOp
     ++count;
     if (static_cast<double>(now) <= warm * 1e9 || began == 0) before = count, began = now;
   }
-  out.rate = static_cast<double>((count - before) * kBatchSize) / (static_cast<double>(now - began) * 1e-9);
+  out.rate = static_cast<double>((count - before) * kSlowBatch) / (static_cast<double>(now - began) * 1e-9);
   out.report = (*loader)->report();
   if (std::getenv("HEADRACE_TUNING_LOG"))
     std::fprintf(stderr, "%s %s: %.0f/s, %s\n%s\n", layout.name, out.limit().c_str(), out.rate,
@@ -100,8 +100,8 @@ class SlowStore : public ::testing::TestWithParam<std::tuple<double, bool, Layou
   SimulatedMachine machine() const {
     return {.cores = 2,
             .others = size_t{std::get<1>(GetParam()) ? 2u : 0u},
-            .cpu_ns = 0.1 * kMillisecond,
-            .latency_ns = latency_ms() * kMillisecond};
+            .cpu_ns = 0.1 * kNsOfMs,
+            .latency_ns = latency_ms() * kNsOfMs};
   }
 };
 
@@ -125,7 +125,7 @@ TEST_P(SlowStore, TheFirstDecisionComesWithinTwoReads) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, SlowStore,
                          ::testing::Combine(::testing::Values(20.0, 50.0), ::testing::Bool(),
-                                          ::testing::Values(kImages, kShards)),
+                                            ::testing::Values(kImages, kShards)),
                          [](const auto& info) {
                            return std::to_string(static_cast<int>(std::get<0>(info.param))) + "ms" +
                                   (std::get<1>(info.param) ? "Busy" : "Quiet") + std::get<2>(info.param).name;
@@ -150,15 +150,18 @@ TEST(SlowStores, TheLimitIsWhatHoldsTheRunBack) {
   };
   for (const NamedLimit& c : cases) {
     const SimulatedMachine machine{
-        .cores = 2, .others = c.others, .cpu_ns = c.cpu_ms * kMillisecond, .latency_ns = c.latency_ms * kMillisecond};
+        .cores = 2, .others = c.others, .cpu_ns = c.cpu_ms * kNsOfMs, .latency_ns = c.latency_ms * kNsOfMs};
     EXPECT_EQ(run_slow(machine, kImages, fixed_reads(c.io), 8, 4).limit(), c.limit) << c.name;
   }
 }
 
 TEST(SlowStores, AFastOneGetsNoMoreReads) {
   for (const size_t others : {0, 2}) {
-    const SimulatedMachine machine{
-        .cores = 2, .others = others, .cpu_ns = 1 * kMillisecond, .unpack_ns = 0.02 * kMillisecond, .latency_ns = 0.005 * kMillisecond};
+    const SimulatedMachine machine{.cores = 2,
+                                   .others = others,
+                                   .cpu_ns = 1 * kNsOfMs,
+                                   .unpack_ns = 0.02 * kNsOfMs,
+                                   .latency_ns = 0.005 * kNsOfMs};
     const SlowRun tuned = run_slow(machine, kImages, {}, 8, 4);
     EXPECT_LE(tuned.io(), 2u) << others;
     EXPECT_GE(tuned.rate, 0.97 * run_slow(machine, kImages, fixed_reads(2), 8, 4).rate) << others;
@@ -166,7 +169,7 @@ TEST(SlowStores, AFastOneGetsNoMoreReads) {
 }
 
 TEST(SlowStores, AStoreMaySayHowManyReadsToBeginWith) {
-  const SimulatedMachine machine{.cores = 2, .cpu_ns = 0.1 * kMillisecond, .latency_ns = 50 * kMillisecond};
+  const SimulatedMachine machine{.cores = 2, .cpu_ns = 0.1 * kNsOfMs, .latency_ns = 50 * kNsOfMs};
   const SlowRun far = run_slow(machine, kImages, {}, 0.1, 0.1, 64);
   ASSERT_FALSE(far.decisions().empty());
   for (const Value& decision : far.decisions()) {
@@ -178,7 +181,7 @@ TEST(SlowStores, AStoreMaySayHowManyReadsToBeginWith) {
 }
 
 TEST(SlowStores, PredictWhatMoreReadsBring) {
-  const SimulatedMachine machine{.cores = 2, .cpu_ns = 0.1 * kMillisecond, .latency_ns = 50 * kMillisecond};
+  const SimulatedMachine machine{.cores = 2, .cpu_ns = 0.1 * kNsOfMs, .latency_ns = 50 * kNsOfMs};
   const SlowRun few = run_slow(machine, kImages, fixed_reads(8), 3, 3);
   double predicted = 0;
   for (const Value& what : *few.report.find("what_if")->list())

@@ -100,15 +100,9 @@ bool Executor::gives(const Stage& stage) const { return std::ranges::find(last_,
 Executor::Phases Executor::phases() const {
   Phases out{.io_running = reading_, .cpu_running = running_ - reading_};
   for (const Stage* stage : stages_)
-    out.io_queued += stage->num_runnable(true), out.cpu_queued += stage->num_runnable(false);
+    out.io_queued += stage->num_runnable(true), out.cpu_queued += stage->num_runnable(false),
+        out.io_each += stage->parts_to_read();
   for (const Stage* stage : last_) out.ready += stage->num_done();
-  return out;
-}
-
-size_t Executor::parts_to_read() const {
-  size_t out = 0;
-  for (const Stage* stage : stages_)
-    if (!stage->ended()) out += stage->parts_to_read();
   return out;
 }
 
@@ -317,7 +311,7 @@ bool Executor::answer_out_of_memory(Work& work) {
       else if (paused || !is_waited_for(*stage))
         continue;
       else if (downstream)
-        others = others || stage->has_runnable() || stage->has_output();
+        others = others || stage->has_runnable(true) || stage->has_runnable(false) || stage->has_output();
       else
         freed = stage->drop_fetched() > 0 || stage->drop_younger(nullptr) || freed;
     }

@@ -57,12 +57,11 @@ class Executor {
   // How often work was held back for lack of memory. REQUIRES: the mutex is held.
   uint64_t times_out_of_memory() const { return times_out_of_memory_; }
   // How many parts wait for a reader or worker or are being processed, and how many elements are ready.
+  // `io_each`: parts to read of one ticket of each stage.
   struct Phases {
-    size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0;
+    size_t io_queued = 0, io_running = 0, cpu_queued = 0, cpu_running = 0, ready = 0, io_each = 0;
   };
-  Phases phases() const;  // REQUIRES: the mutex is held
-  // Of one ticket in each of the stages that read. REQUIRES: the mutex is held.
-  size_t parts_to_read() const;
+  Phases phases() const;                             // REQUIRES: the mutex is held
   const TicketRef& given() const { return given_; }  // last returned by poll(); REQUIRES: the mutex is held
   const std::vector<Stage*>& stages() const { return stages_; }
   // Whether its outputs are elements of the run rather than inputs of another stage.

@@ -86,7 +86,6 @@ class Stage final : public Stream {
   bool has_ready(uint64_t serial) const {
     return !ready_.empty() && ready_.begin()->first <= serial;
   }  // up to it
-  bool has_runnable() const { return !io_.empty() || !ready_.empty(); }
   bool has_runnable(bool io) const { return io ? !io_.empty() : !ready_.empty(); }
   size_t num_runnable(bool io) const { return io ? io_.size() : ready_.size(); }
   size_t parts_to_read() const { return parts_to_read_; }  // of the last ticket that was admitted

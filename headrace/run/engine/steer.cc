@@ -88,8 +88,9 @@ void Steer::worked(const Work& work, uint64_t occupied_ns, const Executor& execu
   ++now_.parts;
 }
 
-uint64_t Steer::samples_of(const Sample& element) const {
-  return batched_ && !element.fields.empty() ? static_cast<uint64_t>(element.fields[0].shape[0]) : 1;
+void Steer::delivered(const Sample& element) {
+  ++now_.elements;
+  now_.samples += batched_ && !element.fields.empty() ? static_cast<uint64_t>(element.fields[0].shape[0]) : 1;
 }
 
 void Steer::consumer_waited(uint64_t until) {
@@ -136,7 +137,8 @@ Gauge Steer::gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor
   out.reading_lacked = seconds(to.reading_lacked - from.reading_lacked) * readers / watched;
   out.reading_open = static_cast<double>(to.reading_open - from.reading_open) * 1e-9;
   out.rows_read = to.rows_read - from.rows_read, out.parts_read = to.parts_read - from.parts_read;
-  out.queued = executor.phases().io_queued, out.parts_each = static_cast<double>(executor.parts_to_read());
+  const Executor::Phases phases = executor.phases();
+  out.queued = phases.io_queued, out.parts_each = static_cast<double>(phases.io_each);
   out.reads = to.reads - from.reads, out.bytes = to.bytes - from.bytes;
   out.fixed = ledger.by_use[static_cast<size_t>(Use::other)];
   out.memory = ledger.in_use, out.budget = ledger.budget, out.starved = to.starved > from.starved;
@@ -157,7 +159,7 @@ bool Steer::reads_decide(uint64_t now, const Executor& executor, const Team& tea
                       now_.reading - then_.reading >= parts * kSlowReadNs &&
                       2 * (waited_ns(now) - then_.waited) >= ns;
   if (!may_be) return false;
-  const bool out = tuner_.reads_decide(gauge(then_, sums(now, executor, team), ns, executor));
+  const bool out = tuner_.by_reads(gauge(then_, sums(now, executor, team), ns, executor)).has_value();
   if (out || parts >= tuner_.settings().io) read_ns_ = now;
   return out;
 }

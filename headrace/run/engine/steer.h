@@ -35,7 +35,7 @@ class Steer {
   void took(const Work& work) { ++open_.reads, open_.taken_ns += work.taken_ns; }
   // A worker spent `occupied_ns` on this; call it before Executor::finish().
   void worked(const Work& work, uint64_t occupied_ns, const Executor& executor);
-  void delivered(const Sample& element) { ++now_.elements, now_.samples += samples_of(element); }
+  void delivered(const Sample& element);
   void consumer_waits(uint64_t since) { waits_since_ = since; }
   void consumer_waited(uint64_t until);
   // Over all iterations.
@@ -65,7 +65,6 @@ class Steer {
     double at_s = 0;
     Gauge gauge;
   };
-  uint64_t samples_of(const Sample& element) const;
   Sums sums(uint64_t now, const Executor& executor, const Team& team) const;
   Gauge gauge(const Sums& from, const Sums& to, uint64_t ns, const Executor& executor) const;
   Gauge close_interval(uint64_t now, const Sums& sums_now, const Executor& executor);
