@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,12 @@ def test_any_sampler_gets_what_it_asks_for() -> None:
             sampler.generator.manual_seed(1)
         other = DataLoader(given, 4, sampler=sampler, collate_fn=loader.collate_fn)
         assert [y for step in ys(other) for y in step] == want
+    shuffled = PLANS["batch"].torch()
+    shuffled.set_epoch(3)
+    other = DataLoader(shuffled.dataset, 5)
+    for epoch in (3, 4, 5):  # counted by positions that come again
+        whole = [y for step in epoch_of(PLANS["batch"], epoch) for y in step]
+        assert [y for step in ys(other) for y in step] == whole
     batches = list(DataLoader(loader.dataset, 5))
     assert torch.equal(batches[0]["x"], torch.arange(10.0).reshape(5, 2))
     assert default_collate([loader.dataset[1], loader.dataset[2]])["y"].tolist() == [1, 2]
@@ -253,6 +260,16 @@ def test_threads_of_a_loader_around_it_end_with_its_pass() -> None:
     loader = PLANS["batch"].torch()
     ys(around(loader))
     assert loader.dataset._turn is None
+
+
+def test_a_loader_goes_when_it_is_deleted() -> None:
+    for ds in (PLANS["batch"], PLANS["sharded"], STREAMS["filter"]):
+        loader = ds.torch()
+        next(iter(loader))
+        sampler, gone = loader.sampler, weakref.ref(loader)
+        del loader
+        assert gone() is None
+        sampler.set_epoch(1)
 
 
 def test_a_jumping_sampler_does_not_restart_the_engine_each_time() -> None:

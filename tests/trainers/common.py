@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import headrace as hr
 
+ROOT = Path(__file__).parents[2]
 SAMPLES = 21
 ROWS = 4
 
@@ -71,7 +72,12 @@ def on_ranks(script: str, folder: Path, *arguments: str, world: int = 2) -> list
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nnodes=1", f"--nproc-per-node={world}",
         str(Path(__file__).parent / script), str(folder), *arguments,
     ]  # fmt: skip
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "ACCELERATE_USE_CPU": "true",
+        "PYTHONPATH": str(ROOT),
+    }
     done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(world)]

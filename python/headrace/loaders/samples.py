@@ -20,6 +20,7 @@ from torch.utils.data import DistributedSampler, IterableDataset, Sampler, Seque
 
 from .._arguments import whole_number
 from .tensors import Tensors, row_of, rows_in, stacked
+from .visits import Visits
 
 if TYPE_CHECKING:
     from .. import _core
@@ -87,9 +88,16 @@ class Epochs:
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of the next iteration, of the loader as well."""
         number = whole_number("set_epoch", "epoch", epoch)
-        self._next = number
         if (loader := self._loader()) is not None:  # not its truth, which is its length
             loader.set_epoch(number)
+        else:
+            self.name(number, at_once=True)
+
+    def name(self, epoch: int, at_once: bool) -> None:
+        """Set the epoch of the next pass, and that of samples which are asked for now."""
+        self._next = epoch
+        if at_once:
+            self.epoch = epoch
 
     def follow(self, epoch: int) -> None:
         """Take over the epoch that the loader itself has now."""
@@ -143,6 +151,8 @@ class Samples(TorchData[Any]):
         self._last: int | None = None  # the last batch asked for
         self._resumes_after: int | None = None  # that of a state that was loaded
         self._has_resumed = False  # whether a pass has begun since
+        self._is_led = False  # whether positions come from the sampler of the loader
+        self._visits: Visits | None = None  # else, those of the epoch
         self._kept: tuple[tuple[int, int], Any] | None = (
             None  # the last element that single samples came from
         )
@@ -178,6 +188,12 @@ class Samples(TorchData[Any]):
 
     def __getitems__(self, positions: Sequence[int]) -> Positions:
         """Return the samples at several positions; `collate` makes the batch of them."""
+        if not self._is_led:  # by a sampler of somebody else, which begins no pass here
+            if self._visits is None or self._visits.repeat(positions, len(self)):
+                self.epochs.begin()
+            if self._visits is None:
+                self._visits = Visits()
+                self._visits.repeat(positions, len(self))
         return Positions(self, list(positions))
 
     def together(self, positions: Sequence[int]) -> Any:
@@ -195,8 +211,6 @@ class Samples(TorchData[Any]):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of the next iteration."""
         self.epochs.set_epoch(epoch)
-        if self._turn is None:
-            self.epochs.epoch = epoch
 
     def state_dict(self) -> dict[str, Any]:
         """Return the epoch, which the state of a `StatefulDataLoader` lacks, and the last batch of it that was asked for."""
@@ -210,6 +224,7 @@ class Samples(TorchData[Any]):
     def passes(self) -> Iterator[int]:
         """Begin a pass, and give its positions in order."""
         self.epochs.begin()
+        self._is_led = True
         self._restarts, self._last = 0, None
         if self._has_resumed:
             self._resumes_after = None  # the loader went on at the end, and begins anew now

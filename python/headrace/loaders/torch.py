@@ -45,15 +45,15 @@ class TensorLoader(Loader[Any]):
         super().__init__(pipeline)
         self.device = torch.device(device if device is not None else "cpu")
         on_cuda = self.device.type == "cuda"
-        self.pin_memory = on_cuda if pin_memory is None else pin_memory
-        if (on_cuda or self.pin_memory) and not torch.cuda.is_available():
+        self._pins = on_cuda if pin_memory is None else pin_memory
+        if (on_cuda or self._pins) and not torch.cuda.is_available():
             wanted = f"device {str(self.device)!r}" if on_cuda else "pin_memory=True"
             raise RuntimeError(f"torch: {wanted} needs CUDA, but PyTorch finds no CUDA device")
         self._stream = torch.cuda.Stream(self.device) if on_cuda else None
-        self._tensors = Tensors(self._node, self.device, self.pin_memory)
+        self._tensors = Tensors(self._node, self.device, self._pins)
 
     def _target(self) -> str:
-        return f" to {self.device}{', page-locked' if self.pin_memory else ''}"
+        return f" to {self.device}{', page-locked' if self._pins else ''}"
 
     def _converter(self) -> Callable[[list[Any]], Any]:
         return self._tensors
@@ -112,7 +112,7 @@ class TorchLoader(TensorLoader, DataLoader[Any]):
         super().__init__(pipeline, device=device, pin_memory=pin_memory)
         self._accelerated: Prepared | None = None
         self._epochs = Epochs(self)
-        start = partial(quietly, make=partial(TensorLoader, device=self.device, pin_memory=self.pin_memory))
+        start = partial(quietly, make=partial(TensorLoader, device=self.device, pin_memory=self._pins))
         self._become_a_data_loader(start)
 
     def _become_a_data_loader(self, start: Any) -> None:
@@ -132,7 +132,7 @@ class TorchLoader(TensorLoader, DataLoader[Any]):
             samples,
             numbering.rows,
             sampler=sampler,
-            pin_memory=self.pin_memory,
+            pin_memory=self._pins and self.device.type == "cpu",  # what is on a device cannot be pinned
             drop_last=numbering.drop_last,
             collate_fn=collate if numbering.rows is not None else as_it_is,
         )
@@ -150,7 +150,7 @@ class TorchLoader(TensorLoader, DataLoader[Any]):
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of the next iteration; see `Loader.set_epoch`."""
         super().set_epoch(epoch)
-        self._epochs._next = int(epoch)
+        self._epochs.name(int(epoch), at_once=self._running() is None)
 
     def state_dict(self) -> State:
         """Return the position of the iteration as a dict that can be saved as JSON; see `Loader.state_dict`.

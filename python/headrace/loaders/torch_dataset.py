@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch.utils.data import (
     Dataset as TorchData,
@@ -16,6 +15,7 @@ from torch.utils.data import get_worker_info
 from .._arguments import whole_number
 from .._line import stacklevel
 from .tensors import Tensors
+from .visits import Visits
 
 if TYPE_CHECKING:
     from ..dataset import Dataset
@@ -23,31 +23,13 @@ if TYPE_CHECKING:
 _NOT_SET = -1
 
 
-class Visits:
-    """Positions that were asked for in this epoch."""
-
-    def __init__(self) -> None:
-        self._seen = np.zeros(0, np.uint8)
-
-    def repeat(self, positions: Sequence[int], size: int) -> bool:
-        """Add positions; return whether one of them was there, which begins a new set with these."""
-        if len(self._seen) != size // 8 + 1:
-            self._seen = np.zeros(size // 8 + 1, np.uint8)
-        at = np.unique(np.asarray(positions, np.int64) % max(1, size))
-        bits = np.left_shift(1, at % 8).astype(np.uint8)
-        again = bool((self._seen[at // 8] & bits).any())
-        if again:
-            self._seen[:] = 0
-        np.bitwise_or.at(self._seen, at // 8, bits)
-        return again
-
-
 class TorchDataset(TorchData[Any]):
     """The elements of a dataset by position, as tensors, for PyTorch's DataLoader; created by `Dataset.torch_dataset`.
 
     Elements are those of the epoch that `set_epoch()` has set, in this process and in all workers. Without it, epochs are counted: in
     DataLoader's workers each iteration of the DataLoader is an epoch; without workers, an epoch begins when a position comes for the
-    second time. With `persistent_workers=True` nobody tells a worker of an epoch, so set_epoch() is needed; a warning says so.
+    second time. Call set_epoch() where neither shows an epoch: with `persistent_workers=True`, and in several ranks without workers,
+    as each rank has other positions in each epoch; a warning says so.
 
     Attributes:
         pipeline: The dataset.
@@ -124,6 +106,8 @@ class TorchDataset(TorchData[Any]):
         if worker is not None:
             self._count_by_seed(int(worker.seed) - worker.id)
             counts = False
+        if counts and _are_ranks():  # each has other positions in each epoch
+            self._warn()
         if self._visits.repeat(positions, len(self)):
             if counts:
                 self._counted += 1
@@ -142,11 +126,18 @@ class TorchDataset(TorchData[Any]):
         if not self._has_warned:
             self._has_warned = True
             warnings.warn(
-                f"elements come again and are those of epoch {self.epoch}, as nothing tells this dataset of the next one: call its "
-                "set_epoch(epoch) before each epoch",
+                f"elements are those of epoch {self.epoch}, as nothing tells this dataset of the next one: call its set_epoch(epoch) before "
+                "each epoch",
                 RuntimeWarning,
                 stacklevel=stacklevel(),
             )
 
     def __repr__(self) -> str:
         return f"<TorchDataset at epoch {self.epoch} of\n{self.pipeline!r}>"
+
+
+def _are_ranks() -> bool:
+    distributed = torch.distributed
+    return bool(
+        distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+    )
