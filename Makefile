@@ -24,6 +24,7 @@ VENV_READY := $(VENV)/.ready
 CHECKERS_READY := $(VENV)/.checkers-ready
 EDITABLE_READY := $(RELEASE)/.editable-ready
 ORACLE_READY := .oracle/.ready
+TRAINERS_READY := .trainers/.ready
 READERS_READY := $(VENV)/.readers-ready
 
 # A cache hit in one checkout serves another: paths below the checkout are hashed as relative ones.
@@ -47,7 +48,7 @@ demo: package  ## write a sample data set, inspect it, run one epoch and ten ste
 # Python tests run in parallel, those of a file together as they share what they make; then, one by one, ten that measure and
 # those that need no time of their own. All: `make nightly`.
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile
-PYTEST = $(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines
+PYTEST = $(PYTHON) -m pytest -q --ignore=tests/oracle/pipelines --ignore=tests/trainers
 # As many processes as cores, each with a share of the tests: ctest, which knows each test by its name, starts one for each.
 GTEST_IN_PARALLEL = seq 0 $$(($(JOBS) - 1)) | GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} env GTEST_SHARD_INDEX={} timeout 1500
 .PHONY: test
@@ -62,7 +63,7 @@ ORACLE_PIPELINES ?= 400
 ORACLE_SEED ?= 1
 # What `make test` passes over where these are not installed.
 WITH_READERS := $(addprefix tests/oracle/,test_arrow.py test_color_spaces.py test_hdf5.py test_parquet.py test_sixteen_bits.py test_text_tables.py test_writers.py test_zarr.py) \
-  $(addprefix tests/,python/test_torch.py python/test_bf16.py python/test_made_elements.py python/test_nulls.py python/test_sources.py python/test_c_functions.py python/test_write.py cli/test_convert.py)
+  $(addprefix tests/,python/test_torch.py python/test_torch_dataset.py python/test_torch_protocol.py python/test_bf16.py python/test_made_elements.py python/test_nulls.py python/test_sources.py python/test_c_functions.py python/test_write.py cli/test_convert.py)
 WITH_ORACLES := $(addprefix tests/oracle/,pipelines test_tensorflow.py test_grain.py test_coco.py test_prepared.py)
 .PHONY: oracle
 oracle: build $(ORACLE_READY) $(READERS_READY)  ## ORACLE_PIPELINES (400) random pipelines beside tf.data, and every format beside its own reader
@@ -73,6 +74,19 @@ oracle: build $(ORACLE_READY) $(READERS_READY)  ## ORACLE_PIPELINES (400) random
 $(ORACLE_READY): tools/requirements-oracle.txt
 	$(BUILD_PYTHON) -m venv --clear .oracle
 	.oracle/bin/python -m pip install -q -r $<
+	@touch $@
+
+.PHONY: trainers
+trainers: build $(TRAINERS_READY)  ## Lightning, accelerate, Hugging Face's Trainer, torchdata, ignite and DDP, with our loader and with PyTorch's
+	.trainers/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/trainers
+
+# They see the package and what it needs where .venv has it, and bring the rest.
+$(TRAINERS_READY): tools/requirements-trainers.txt $(VENV_READY)
+	$(BUILD_PYTHON) -m venv --clear .trainers
+	.trainers/bin/python -m pip install -q -r $<
+	@site=$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	  echo "import site; site.addsitedir('$$site')" \
+	  >"$$(.trainers/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/headrace.pth"
 	@touch $@
 
 $(READERS_READY): tools/requirements-readers.txt $(VENV_READY)
@@ -263,4 +277,4 @@ clean:  ## remove what was built; the virtual environment and the demo data stay
 
 .PHONY: distclean
 distclean: clean  ## remove the virtual environment and the demo data too
-	rm -rf $(VENV) .oracle demo-data .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .oracle .trainers demo-data .pytest_cache .mypy_cache .ruff_cache

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import operator
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +21,7 @@ from ._carrying import CarryingVerbs
 from ._errors import mismatch
 from ._function import code_version
 from ._gathering import GatheringVerbs
-from ._line import users_line, warn_of
+from ._line import stacklevel, users_line, warn_of
 from ._mapping import Where
 from ._options import merged_options
 from ._ranks import DeviceMesh, asked, of_mesh
@@ -33,8 +36,10 @@ if TYPE_CHECKING:
 
     from .loaders.numpy import NumpyLoader
     from .loaders.torch import TorchLoader
+    from .loaders.torch_dataset import TorchDataset
 
 Policy = Literal["raise", "skip", "replace"]
+_FIRST_ASKED = 4096  # positions that a DataLoader asked for first: one that comes again begins a second epoch
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,8 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         self._fields_read: dict[str, np.ndarray[Any, Any]] = {}  # by verbs that need a value of each element
         self._elements: tuple[int, _core.Node, _core.Elements] | None = None  # of this process and node
         self._pack = packer(node.schema[2])
+        self._knows_frozen = False  # whether a DataLoader that has epoch 0 again and again was warned of
+        self._first_asked: set[int] = set()
 
     @property
     def _node(self) -> _core.Node:
@@ -884,11 +891,32 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
 
     def __getitems__(self, positions: Sequence[int]) -> list[Any]:
         """Compute several elements; called by PyTorch's DataLoader."""
+        if not self._knows_frozen and self._node.varies_by_epoch and self._is_frozen(positions):
+            self._knows_frozen = True
+            warnings.warn(
+                "DataLoader(ds) has the elements of epoch 0 in every epoch, and this plan varies by epoch: use "
+                "DataLoader(ds.torch_dataset(), …), or ds.torch() in place of the DataLoader",
+                RuntimeWarning,
+                stacklevel=stacklevel(),
+            )
         return [self._item(position, 0) for position in positions]
+
+    def _is_frozen(self, positions: Sequence[int]) -> bool:
+        """Whether a DataLoader begins a second epoch, or may do so without this process knowing of it."""
+        data = sys.modules.get("torch.utils.data")
+        if data is not None and (worker := data.get_worker_info()) is not None:
+            return bool(worker.id == 0)
+        asked_for = {int(position) for position in positions}
+        comes_again = not self._first_asked.isdisjoint(asked_for)
+        if len(self._first_asked) < _FIRST_ASKED:
+            self._first_asked |= asked_for
+        return comes_again
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over epoch 0 as NumPy arrays; use a loader, `numpy()` or `torch()`, for several epochs and states."""
-        return iter(self.numpy().at_its_first_epoch())
+        loader = self.numpy().at_its_first_epoch()
+        loader._knows_ranks = True  # a look at all elements
+        return iter(loader)
 
     @names_checked
     def at_epoch(self, epoch: int) -> EpochView:
@@ -999,16 +1027,30 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
             for batch in ds.torch(device="cuda"):
                 step(batch["image"])
         """
-        try:
+        with _pytorch_for("torch", "iterate over numpy()"):
             from .loaders.torch import TorchLoader  # noqa: PLC0415 -- imports torch
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise ModuleNotFoundError(
-                "torch: PyTorch is not installed; `pip install torch`, or iterate over numpy()", name="torch"
-            ) from None
 
         return TorchLoader(self, device=device, pin_memory=pin_memory)
+
+    @names_checked
+    def torch_dataset(self) -> TorchDataset:
+        """Return the elements by position, as tensors, for PyTorch's own DataLoader and for trainers that make one.
+
+        `torch()` is faster: it makes whole batches in threads. Use this where a trainer takes a dataset only, such as
+        `Trainer(train_dataset=)`, or needs a sampler or a collate function of its own. Unlike the dataset itself, which has epoch 0
+        there, it has the epoch of `set_epoch()`, in workers too, or counts epochs.
+
+        Raises:
+            ModuleNotFoundError: PyTorch is not installed.
+            ValueError: there is no random access or no length.
+
+        Example:
+            loader = DataLoader(ds.torch_dataset(), batch_size=32, shuffle=True, num_workers=4)
+        """
+        with _pytorch_for("torch_dataset", "index the dataset, as in ds[i]"):
+            from .loaders.torch_dataset import TorchDataset  # noqa: PLC0415 -- imports torch
+
+        return TorchDataset(self)
 
     # ---- writing
 
@@ -1174,6 +1216,18 @@ class EpochView(Sequence[Any]):
 
     def __getitem__(self, position: Any) -> Any:
         return self.dataset._item(position, self.epoch)
+
+
+@contextlib.contextmanager
+def _pytorch_for(verb: str, instead: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(
+            f"{verb}: PyTorch is not installed; `pip install torch`, or {instead}", name="torch"
+        ) from None
 
 
 def _verbs() -> list[str]:

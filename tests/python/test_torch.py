@@ -124,15 +124,15 @@ def test_a_ragged_batch_has_its_values_and_splits():
 def test_rows_of_a_ragged_batch_go_to_a_device_as_one():
     ragged = [np.arange(n, dtype=np.float32) for n in (1, 0, 3)]
     loader = hr.from_list(ragged).batch(3, ragged=True).torch()
-    loader._stream = object()  # as if there was another device
+    loader._tensors._moves = True  # as if there was another device
     (column,) = hr.from_list(ragged).batch(3, ragged=True)
-    rows = loader._tensor(column, False)
+    rows = loader._tensors.of(column)
     assert [row.tolist() for row in rows] == [row.tolist() for row in ragged]
     assert len({row.untyped_storage().data_ptr() for row in rows}) == 1
     (numbers,) = hr.range(3).batch(3, ragged=True)
-    assert [(row.ndim, int(row)) for row in loader._tensor(numbers, False)] == [(0, 0), (0, 1), (0, 2)]
+    assert [(row.ndim, int(row)) for row in loader._tensors.of(numbers)] == [(0, 0), (0, 1), (0, 2)]
     (images,) = hr.from_list([np.ones((2, n)) for n in (3, 4)]).batch(2, ragged=True)
-    assert [tuple(row.shape) for row in loader._tensor(images, False)] == [(2, 3), (2, 4)]
+    assert [tuple(row.shape) for row in loader._tensors.of(images)] == [(2, 3), (2, 4)]
 
 
 def test_pytorchs_dataloader_does_not_take_a_loader(ds):

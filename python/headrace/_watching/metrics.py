@@ -70,7 +70,7 @@ def labels_of(loader: Loader[Any]) -> Labels:
 
 
 def _place_of(loader: Loader[Any]) -> dict[str, Any]:
-    size = loader.dataset._node.size
+    size = loader.pipeline._node.size
     known = {} if size is None else {"epoch_size": size}
     return known | {
         "epoch": loader.epoch,

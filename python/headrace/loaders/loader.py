@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from .. import _core
 from .._arguments import flag, whole_number
 from .._errors import Stopped, mismatch
+from .._line import stacklevel
+from .._ranks import asked
 from .._structure import packer
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ def merge_states(states: Iterable[State]) -> State:
         raise mismatch(
             TypeError, "merge_states", expected="a list of the states of all ranks", got="a dict", hint=hint
         )
-    gathered = list(states)
+    gathered = [plain_state(state) for state in states]
     for rank, state in enumerate(gathered):
         if not isinstance(state, dict):
             raise mismatch(
@@ -90,6 +92,26 @@ def merge_states(states: Iterable[State]) -> State:
             )
     merged: State = _core.merge_states(gathered)
     return merged
+
+
+_ALWAYS = ("version", "fingerprint", "epoch", "consumed", "finished")
+
+
+def fixed_state(state: State) -> State:
+    """Return a state with the same keys at every position, and no dicts in it.
+
+    `torch.distributed.checkpoint` reads back only the keys that a fresh loader's state has, those of dicts in it included.
+    """
+    rest = {name: value for name, value in state.items() if name not in _ALWAYS}
+    return {**{name: state.get(name) for name in _ALWAYS}, "rest": json.dumps(rest) if rest else None}
+
+
+def plain_state(state: Any) -> Any:
+    """Return the state that `fixed_state` was made of; any other as it is."""
+    if not isinstance(state, dict) or "rest" not in state:
+        return state
+    known = {name: value for name, value in state.items() if value is not None and name != "rest"}
+    return known | json.loads(state["rest"] or "{}")
 
 
 class Report(Mapping[str, Any]):
@@ -184,15 +206,17 @@ class Loader(Generic[Element]):
     else is for one thread at a time.
 
     Attributes:
-        dataset: The dataset.
+        dataset: The dataset; of a `TorchLoader`, its samples.
+        pipeline: The dataset that it runs.
         name: The name in metrics, such as "train"; None when not set.
         batch_size: Rows per batch of the last `batch` or `padded_batch`; None without one.
         drop_last: Whether that drops a last batch that is not full.
     """
 
     def __init__(self, dataset: Dataset):
-        self.dataset = dataset
-        self.sampler = Sampler(self)
+        self.dataset: Any = dataset
+        self.pipeline = dataset
+        self.sampler: Any = Sampler(self)
         self._node = dataset._node
         self._core = _core.Loader(self._node, dataset._run_options())
         self.name: str | None = None
@@ -211,6 +235,7 @@ class Loader(Generic[Element]):
         self._knows_epoch = not self._node.varies_by_epoch  # or set explicitly: no reason to warn
         self._is_at_state = False  # the next iteration may continue within an epoch
         self._knows_order = False  # whether warnings about a slow order were given
+        self._knows_ranks = False  # whether it was looked for a shard
         _alive[self.number] = self
 
     def at_its_first_epoch(self) -> Self:
@@ -220,11 +245,11 @@ class Loader(Generic[Element]):
 
     def _follow_ranks(self) -> None:
         """Run for the ranks that this process has now: a trainer may have given it others since the loader was made."""
-        node = self.dataset._node
+        node = self.pipeline._node
         if node is self._node or self._process != os.getpid():
             return
         self._end("new ranks of its process; iterate over the loader again")
-        made = _core.Loader(node, self.dataset._run_options())
+        made = _core.Loader(node, self.pipeline._run_options())
         if self._is_at_state:
             made.load(self._core.save())
         else:
@@ -235,13 +260,13 @@ class Loader(Generic[Element]):
         report = self._core.report()
         for cache in report["caches"]:
             if "trouble" in cache:
-                warnings.warn(f"cache: {cache['trouble']}", RuntimeWarning, stacklevel=3)
+                warnings.warn(f"cache: {cache['trouble']}", RuntimeWarning, stacklevel=stacklevel())
         if report["skipped"] > 0 and report["elements"] == 0:
             warnings.warn(
                 f'on_error("skip") skipped {report["skipped"]} samples, and there was no element; use on_error("raise") to '
                 "see the first error",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=stacklevel(),
             )
 
     def _warn_of_the_same_epoch(self) -> None:
@@ -250,7 +275,7 @@ class Loader(Generic[Element]):
             warnings.warn(
                 "a second loader of the same pipeline starts with epoch 0, in the same order as the first: keep one loader and "
                 "iterate over it again, or call set_epoch()",
-                stacklevel=3,
+                stacklevel=stacklevel(),
             )
         elif not self._knows_epoch:
             _begun.add(begins)
@@ -259,8 +284,24 @@ class Loader(Generic[Element]):
     def _warn_of_the_order(self) -> None:
         if not self._knows_order:
             for text in self._core.warnings:
-                warnings.warn(text, RuntimeWarning, stacklevel=3)
+                warnings.warn(text, RuntimeWarning, stacklevel=stacklevel())
         self._knows_order = True
+
+    def _warn_of_ranks_without_a_shard(self) -> None:
+        if self._knows_ranks:
+            return
+        self._knows_ranks = True
+        try:
+            found, _ = asked()
+        except ValueError:  # launchers disagree, which matters only to who asks for a rank
+            return
+        if found.world > 1 and not self._node.sharded:
+            warnings.warn(
+                f"this is rank {found.rank} of {found.world} (by {found.launcher}), and nothing in the plan shards: every rank gets all "
+                "samples. Write ds.shard() before batch(), or ds.shard(0, 1) if each is to get them all",
+                RuntimeWarning,
+                stacklevel=stacklevel(),
+            )
 
     def _converter(self) -> Callable[[list[Any]], Element]:
         """Return a function that converts a list of leaves from the engine to an element."""
@@ -278,6 +319,7 @@ class Loader(Generic[Element]):
             self._is_at_state = False
             self._warn_of_the_same_epoch()
             self._warn_of_the_order()
+            self._warn_of_ranks_without_a_shard()
             self._last_begun = self._core.begin()
             self._left_at = None
             iteration = self._make_iteration()
@@ -296,8 +338,8 @@ class Loader(Generic[Element]):
 
     def __len__(self) -> int:
         """Return the elements of the epoch that is running, or else of the next one."""
-        known = self.dataset._node.size is not None
-        return len(self.dataset if known else self.dataset.at_epoch(self.epoch))
+        known = self.pipeline._node.size is not None
+        return len(self.pipeline if known else self.pipeline.at_epoch(self.epoch))
 
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError(
@@ -312,7 +354,7 @@ class Loader(Generic[Element]):
         )
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}{self._target()} at epoch {self.epoch} of\n{self.dataset!r}>"
+        return f"<{type(self).__name__}{self._target()} at epoch {self.epoch} of\n{self.pipeline!r}>"
 
     def _target(self) -> str:
         return ""
@@ -373,6 +415,7 @@ class Loader(Generic[Element]):
             TypeError: it is not a dict.
             ValueError: the state is of another pipeline or the data has changed; the message says what differs.
         """
+        state = plain_state(state)
         if not isinstance(state, dict):
             raise mismatch(
                 TypeError, "load_state_dict", expected="the dict that state_dict() returned", got=f"{state!r}"
@@ -391,7 +434,7 @@ class Loader(Generic[Element]):
     def report(self) -> Report:
         """Return the statistics so far, over all iterations."""
         return Report(
-            self._core.report(), self._core.report_text(), _title(self.dataset._node), self._core.timeline()
+            self._core.report(), self._core.report_text(), _title(self.pipeline._node), self._core.timeline()
         )
 
     def replayed(self, elements: int = 8) -> Iterator[Element]:
@@ -412,7 +455,7 @@ class Loader(Generic[Element]):
         state = self.state_dict()
         first = list(itertools.islice(self, count))
         self.load_state_dict(state)
-        size = self.dataset._node.size
+        size = self.pipeline._node.size
         return itertools.islice(itertools.cycle(first), size)
 
     def explain(self, *, measure: bool = False) -> str:

@@ -124,3 +124,7 @@ def double_bf16(x):
 
 def ordinals(i):
     return {"ids": list(range(int(i))), "half": 0.5 * int(i + 1) if i % 2 == 0 else int(i + 1) // 2}
+
+
+def moved(s, rng):
+    return {"y": s["y"], "by": np.float64(rng.random())}
