@@ -518,10 +518,10 @@ Result<std::unique_ptr<Loader>> Dataset::loader(LoaderOptions options) const {
   return Loader::make(std::move(here), std::move(options), file_store());
 }
 
-Result<uint64_t> count(const Dataset& data, LoaderOptions options) {
+Result<uint64_t> count(const Dataset& data, LoaderOptions options, const std::function<bool()>& goes_on) {
   if (!data.node().ok()) return data.node().status();
   HEADRACE_ASSIGN(const NodePtr here, with_ranks_of_process(*data.node(), {}));
-  return count_elements(here, std::move(options), file_store());
+  return count_elements(here, std::move(options), file_store(), goes_on);
 }
 
 std::vector<std::string> Dataset::notes() const {

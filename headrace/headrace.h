@@ -264,7 +264,9 @@ Result<IndexedPoints> index(const Dataset& data, const IndexOptions& options = {
 // Elements of epoch 0: at once where that is known, otherwise by a pass that computes only what the number
 // depends on, and whose result is kept in the user's cache folder. For assert_cardinality(), or the steps of
 // shard().
-Result<uint64_t> count(const Dataset& data, LoaderOptions options = {});
+// `goes_on` is asked now and then; false: stop.
+Result<uint64_t> count(const Dataset& data, LoaderOptions options = {},
+                       const std::function<bool()>& goes_on = {});
 
 // Writes all samples, in order and atomically, in the format given by the target's extension or
 // options.format. See docs/writing.md.

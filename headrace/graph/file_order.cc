@@ -30,7 +30,7 @@ bool may_stand(const Node& node) {
   const auto* shuffle = node.as<Shuffle>();
   if (shuffle) return shuffle->window == 0 && shuffle->blocks == 0;
   return node.as<Read>() || node.as<Shard>() || node.as<Repeat>() || node.as<Take>() || node.as<Skip>() ||
-         node.as<Concatenate>() || has_side_input(node);
+         node.as<Concatenate>() || node.as<AssertCardinality>() || has_side_input(node);
 }
 
 // All openings of an epoch, of which a moving shard deals; a fixed one is part of the order.
@@ -83,6 +83,9 @@ class Listing {
     for (uint64_t pass = 0; pass < repeat.times; ++pass)
       append(out, of(*node.input(), epoch_of_pass(epoch, repeat.times, pass), first));
     return out;
+  }
+  Openings list(const Node& node, const AssertCardinality&, uint64_t epoch, uint32_t first) const {
+    return of(*node.input(), epoch, first);
   }
   Openings list(const Node& node, const Take& take, uint64_t epoch, uint32_t first) const {
     Openings out = of(*node.input(), epoch, first);
@@ -190,8 +193,9 @@ uint64_t seed_of_rank(uint64_t seed, uint32_t rank) {
 Status check_file_order(const Node& order, size_t readers) {
   if (const Node* wrong = find_node(order, [](const Node& node) { return !may_stand(node); }))
     return invalid({.expected = "shuffle, shard, take, skip, repeat, sample, sort_by, select and concatenate "
-                                "in the order of the readers",
-                    .got = std::string(kind_name(wrong->kind))})
+                                "before interleave, which choose files",
+                    .got = std::string(kind_name(wrong->kind)),
+                    .fix = "put " + std::string(kind_name(wrong->kind)) + "() after interleave"})
         .in_op("interleave");
   if (!order.indexed || !order.total || *order.total == kInfinite)
     return invalid({.expected = "an order of the readers that ends", .got = "one that does not"})

@@ -7,7 +7,9 @@
 
 #include "headrace/formats/index/sidecar.h"
 #include "headrace/graph/plan/plan_json.h"
+#include "headrace/graph/walk_nodes.h"
 #include "headrace/io/new_file.h"
+#include "headrace/run/element_cache/disk_cache.h"
 
 namespace headrace {
 namespace {
@@ -24,9 +26,18 @@ bool has_slots(const Value& plan) {
 
 // A file of this name has the number; empty: it is not kept.
 std::string place_of(const NodePtr& plan, uint64_t seed) {
-  if (has_slots(plan_to_value(plan))) return "";
+  const auto may_leave_out = [](const Node& node) {
+    const auto* on_error = node.as<OnError>();
+    return on_error && on_error->policy != OnErrorPolicy::raise;
+  };
+  if (find_node(*plan, may_leave_out) || has_slots(plan_to_value(plan))) return "";
   const Result<std::string> folder = own_cache_folder(kFolder);
-  return folder.ok() ? *folder + "/" + fingerprint(plan, seed) : "";
+  if (!folder.ok()) return "";
+  std::string key = fingerprint(plan, seed);
+  each_node(*plan, [&](const Node& node) {
+    if (const auto* read = node.as<Read>()) key += data_key(*read->source);
+  });
+  return *folder + "/" + hash_text(key);
 }
 
 std::optional<uint64_t> kept_at(const std::string& path, Store& store) {
@@ -41,26 +52,32 @@ std::optional<uint64_t> kept_at(const std::string& path, Store& store) {
   return is_whole ? std::optional(count) : std::nullopt;
 }
 
-Result<uint64_t> counted(const NodePtr& plan, LoaderOptions options, std::shared_ptr<Store> store) {
+Result<uint64_t> counted(const NodePtr& plan, LoaderOptions options, std::shared_ptr<Store> store,
+                         const std::function<bool()>& goes_on) {
+  constexpr uint64_t kAskMs = 50, kAskElements = 4096;
   options.fewest_fields = true;
   HEADRACE_ASSIGN(const auto loader, Loader::make(plan, std::move(options), std::move(store)));
   Sample sample;
-  for (uint64_t count = 0;; ++count) {
-    HEADRACE_ASSIGN(const bool more, loader->next(sample));
-    if (!more) return count;
+  for (uint64_t count = 0;;) {
+    HEADRACE_ASSIGN(const std::optional<bool> more, loader->next_within(sample, kAskMs));
+    if (more && !*more) return count;
+    count += more ? 1 : 0;
+    if (goes_on && (!more || count % kAskElements == 0) && !goes_on())
+      return Status(Code::cancelled, "count: was stopped");
   }
 }
 
 }  // namespace
 
-Result<uint64_t> count_elements(const NodePtr& plan, LoaderOptions options, std::shared_ptr<Store> store) {
+Result<uint64_t> count_elements(const NodePtr& plan, LoaderOptions options, std::shared_ptr<Store> store,
+                                const std::function<bool()>& goes_on) {
   if (plan->size == kInfinite)
     return invalid({.expected = "a dataset that ends", .got = "one that never does"}).in_op("count");
   if (plan->size) return *plan->size;
   const std::string path = place_of(plan, options.seed);
   if (!path.empty())
     if (const auto kept = kept_at(path, *file_store())) return *kept;
-  HEADRACE_ASSIGN(const uint64_t count, counted(plan, std::move(options), std::move(store)));
+  HEADRACE_ASSIGN(const uint64_t count, counted(plan, std::move(options), std::move(store), goes_on));
   if (!path.empty()) {
     const std::string text = std::to_string(count) + "\n";
     (void)write_atomically(path, std::as_bytes(std::span(text)));  // it is counted again if that fails

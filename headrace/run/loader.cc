@@ -236,6 +236,7 @@ Status LoaderImpl::check_outside_locked() const {
 // Ends the iteration under way and asks the user's orders for the epoch that begins: functions of the user,
 // which are called without the mutex.
 Status LoaderImpl::make_way(std::unique_lock<std::mutex>& control, bool anew) {
+  const auto running = asked_;  // is kept until its iteration has ended
   for (;;) {
     if (pause(control, ended_by("begin"))) saver_.start();
     const uint64_t epoch = begin_of(next_, pipeline_).epoch;
@@ -243,9 +244,9 @@ Status LoaderImpl::make_way(std::unique_lock<std::mutex>& control, bool anew) {
     control.unlock();
     auto asked = pipeline_.orders->ask(epoch);
     control.lock();
+    if (crew_ && !anew) return {};  // another consumer has begun an iteration
     if (!asked.ok()) return asked.status();
     asked_ = *std::move(asked);
-    if (crew_ && !anew) return {};
   }
 }
 

@@ -842,8 +842,9 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
         """Return the number of elements of epoch 0: at once where it is known, otherwise by a pass over the data.
 
         The pass computes no more than the number depends on: fields that no filter, `flat_map` or `unbatch` looks at are neither read nor
-        decoded. Its result is kept in the user's cache folder for the same plan and data, unless the plan has Python or C functions,
-        generators or arrays of the program.
+        decoded, unless there is an `on_error`. Its result is kept in the user's cache folder for the same plan over the same files, unless
+        the plan has an `on_error`, Python or C functions, generators or arrays of the program. Other epochs may have another number, where
+        a shuffle stands before a `take`, or a filter is random.
 
         Raises:
             ValueError: the dataset never ends.
@@ -852,13 +853,14 @@ class Dataset(CarryingVerbs, GatheringVerbs, SplittingVerbs, metaclass=_Sources)
             boxes = ds.flat_map(lambda s: s["boxes"])
             boxes = boxes.assert_cardinality(boxes.count())  # len(boxes) is exact, and shard() needs no steps=
         """
-        return int(_core.count(self._node, self._options.get("seed", 0)))
+        return _core.count(self._node, self._run_options())
 
     def assert_cardinality(self, count: int) -> Dataset:
         """Return the same elements, with a length that you know: an epoch of another number of elements is an error.
 
         It gives a dataset after `filter`, `flat_map`, `unbatch` or `from_generator` an exact `len`, so that `shard` evens out ranks without
-        `steps=`: then every rank computes all elements before it and takes its own. `tf.data` has the same verb.
+        `steps=`: then every rank computes all elements before it and takes its own. A verb behind it that ends earlier, such as `take` or
+        `zip`, does not see that there are more. `tf.data` has the same verb.
 
         Args:
             count: Number of elements of an epoch, over all ranks.

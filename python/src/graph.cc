@@ -28,8 +28,10 @@
 #include "python/src/base/module.h"
 #include "python/src/base/text.h"
 #include "python/src/base/value.h"
+#include "python/src/base/watcher.h"
 #include "python/src/epoch_order.h"
 #include "python/src/functions/function.h"
+#include "python/src/loader_options.h"
 
 namespace headrace::python {
 namespace {
@@ -415,16 +417,18 @@ void bind_graph(nb::module_& m) {
       nb::arg("verb"), nb::arg("lengths"), nb::arg("total"), "The sizes of the parts of a split.");
   m.def(
       "count",
-      [](const NodeHandle& n, uint64_t seed) {
-        LoaderOptions options;
-        options.seed = seed;
-        Result<uint64_t> found = [&] {
+      [](const NodeHandle& n, const nb::dict& options) {
+        Watcher watcher{nb::none()};
+        LoaderOptions given = loader_options(options);
+        const Result<uint64_t> found = [&] {
           const NoGil nogil;
-          return count(Dataset(Result<NodePtr>(n.node)), std::move(options));
+          return count(Dataset(Result<NodePtr>(n.node)), std::move(given),
+                       [&] { return watcher.watch([] { return nb::make_tuple(); }); });
         }();
-        return unwrap(std::move(found));
+        watcher.rethrow();
+        return unwrap(found);
       },
-      nb::arg("node"), nb::arg("seed"), "Elements of epoch 0.");
+      nb::arg("node"), nb::arg("options"), "Elements of epoch 0.");
   m.def(
       "permuted",
       [](uint64_t seed, uint64_t total) {

@@ -1,5 +1,6 @@
 """count and assert_cardinality: exact lengths where the number of elements depends on the data."""
 
+import base64
 import json
 
 import numpy as np
@@ -8,6 +9,9 @@ import pytest
 import headrace as hr
 
 ROWS = [3, 0, 2, 5, 1, 1, 0, 4]
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +74,30 @@ def test_results_are_kept_for_the_same_plan_and_data(tmp_path, cache_folder):
     assert ds().count() == 16
 
 
+def test_a_file_of_the_same_size_is_other_data(tmp_path):
+    for name, first in (("a", 0), ("b", 5)):
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "x.npy", np.arange(first, first + 10))
+
+    def count(name):
+        return hr.read(tmp_path / name / "x.npy").filter(lambda s: s["array"] > 3).count()
+
+    assert (count("a"), count("b")) == (6, 10)
+    np.save(tmp_path / "a" / "x.npy", np.arange(3, 13))
+    assert count("a") == 9
+
+
+def test_what_replaces_a_broken_sample_counts(tmp_path, cache_folder):
+    for name, picture in {"cat": PNG[:20], "dog": PNG}.items():
+        (tmp_path / "data" / name).mkdir(parents=True)
+        for i in range(4):
+            (tmp_path / "data" / name / f"{i}.png").write_bytes(picture)
+    ds = hr.read(tmp_path / "data").map(lambda s: {"image": hr.ops.decode_image(s["image"]), "label": s["label"]})
+    ds = ds.on_error("replace").filter(lambda s: s["label"] == 0)
+    assert ds.count() == len(list(ds)) == 0
+    assert not cache_folder.exists() or not list(cache_folder.iterdir())
+
+
 def test_functions_of_the_program_are_not_kept(cache_folder):
     limits = [5]
     ds = hr.range(10).filter(lambda x: x < limits[0], python=True)
@@ -102,9 +130,9 @@ def test_ranks_are_even_and_complete_without_steps(world, even):
 
 def test_another_number_is_an_error():
     ds = boxes()
-    with pytest.raises(ValueError, match="assert_cardinality: expected 17 elements in an epoch, got 16"):
+    with pytest.raises(ValueError, match="assert_cardinality: expected 17 elements in epoch 0, got 16"):
         list(ds.assert_cardinality(17))
-    with pytest.raises(ValueError, match="assert_cardinality: expected 15 elements in an epoch, got more"):
+    with pytest.raises(ValueError, match="assert_cardinality: expected 15 elements in epoch 0, got more"):
         list(ds.assert_cardinality(15))
     with pytest.raises(ValueError, match="assert_cardinality: expected 9 elements, got 10"):
         hr.range(10).assert_cardinality(9)

@@ -44,7 +44,7 @@ def test_it_is_asked_once_an_epoch_and_not_when_it_is_built():
     loader = ds.batch(2).options(workers=2).numpy()
     for _ in range(3):
         elements(loader)
-    assert asked == [0, 1, 2]
+    assert asked == [0, 0, 1, 2]  # the first epoch twice: an order by chance would lose elements on ranks
 
 
 def test_random_access_has_the_order_of_the_first_epoch():
@@ -113,14 +113,46 @@ def test_a_state_of_another_order_is_refused():
         next(iter(other))
 
 
+def test_an_order_by_chance_is_an_error_in_the_first_epoch():
+    loader = hr.range(20).reorder(lambda epoch: np.random.default_rng().permutation(20)).numpy()
+    with pytest.raises(ValueError, match="reorder: expected the positions of epoch 0, as before, got others.*default_rng"):
+        elements(loader)
+
+
 def test_an_order_that_changes_is_an_error_when_an_epoch_comes_again():
-    drawn = np.random.default_rng(0)
-    loader = hr.range(20).reorder(lambda epoch: drawn.permutation(20)).numpy()
+    shift = [0]
+    loader = hr.range(20).reorder(lambda epoch: np.roll(range(20), epoch + shift[0])).numpy()
     for _ in range(4):
         elements(loader)
+    shift[0] = 3
     loader.set_epoch(0)
     with pytest.raises(ValueError, match="reorder: expected the positions of epoch 0, as before, got others"):
         elements(loader)
+
+
+def test_an_order_that_uses_its_own_dataset_is_an_error():
+    def order(epoch):
+        return [int(ds[i]) for i in range(20)]
+
+    ds = hr.range(20).reorder(order)
+    with pytest.raises((ValueError, hr.HeadraceError), match="uses an iteration or elements of its own dataset"):
+        ds[0]
+
+
+def test_in_readers_that_are_opened_several_times_an_epoch(tmp_path):
+    for i in range(3):
+        (tmp_path / f"{i}.txt").write_text("".join(f"{i}-{j}\n" for j in range(4)))
+
+    def turned(path):
+        return hr.read_text(path).reorder(lambda epoch: np.roll(range(4), epoch))
+
+    files = hr.list_files(str(tmp_path / "*.txt"))
+    loader = files.repeat(2).interleave(turned, cycle_length=1).numpy()
+    for epoch in range(2):
+        lines = [s["line"] for s in loader]
+        assert lines == [f"{i}-{(j - 2 * epoch - k) % 4}" for k in range(2) for i in range(3) for j in range(4)]
+    with pytest.raises(ValueError, match="put reorder.. after interleave"):
+        files.reorder(lambda epoch: range(3)).interleave(hr.read_text)
 
 
 @pytest.mark.parametrize(
@@ -241,4 +273,4 @@ def test_a_thread_may_report_while_the_order_is_asked_for():
 
     loader = hr.range(20).reorder(order).numpy()
     assert elements(loader) == list(range(20))
-    assert len(seen) == 1
+    assert len(seen) == 2

@@ -15,6 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from headrace.loaders.prepared import real_rows  # noqa: E402
 from torch.utils.data import (  # noqa: E402
     BatchSampler,
     DataLoader,
@@ -311,6 +312,36 @@ def test_states_have_the_same_keys_and_load_everywhere() -> None:
         next(loader.iteration)
     merged = hr.merge_states([loader.state_dict() for loader in loaders])
     ranks[0].numpy().load_state_dict(merged)
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4])
+@pytest.mark.parametrize("even", ["pad", "wrap", "drop"])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_what_accelerate_cuts_off_is_padding(world: int, even: str, drop_last: bool) -> None:
+    """The last batches of all ranks, one after the other, up to that row, have each sample once."""
+    known = 0
+    for n in range(1, 30):
+        ranks = [
+            arrays(n).shard(rank, world, even=even).batch(3, drop_last=drop_last) for rank in range(world)
+        ]
+        steps = [epoch_of(ds, 0) for ds in ranks]
+        if not steps[0]:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cut = real_rows(ranks[0]._node)
+        last = [y for rank in steps for y in rank[-1]]
+        before = [y for rank in steps for step in rank[:-1] for y in step]
+        if cut == -1:
+            assert world > 2 and len(set(before + last)) < len(before + last)
+            continue
+        known += 1
+        got = before + (last[:cut] if cut else last)
+        assert len(got) == len(set(got))
+        assert len(got) == n or even == "drop" or drop_last
+    assert known > 8
+    with pytest.warns(RuntimeWarning, match="Leave shard\\(\\) out"):
+        real_rows(arrays(13).shard(0, 4).batch(4)._node)
 
 
 def test_a_world_without_a_shard_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:

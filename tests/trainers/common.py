@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import subprocess
@@ -15,6 +16,9 @@ from torch.utils.data import DataLoader, Dataset
 
 import headrace as hr
 
+LIMIT = 600  # seconds that a script of several ranks may take
+if "RANK" in os.environ:  # a rank that waits for another says where, before the launcher is killed
+    faulthandler.dump_traceback_later(LIMIT - 60, exit=True)
 ROOT = Path(__file__).parents[2]
 SAMPLES = 21
 ROWS = 4
@@ -78,7 +82,9 @@ def on_ranks(script: str, folder: Path, *arguments: str, world: int = 2) -> list
         "ACCELERATE_USE_CPU": "true",
         "PYTHONPATH": str(ROOT),
     }
-    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, check=False, env=environment, capture_output=True, text=True, timeout=LIMIT
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(world)]
 

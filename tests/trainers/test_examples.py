@@ -29,7 +29,7 @@ def test_an_example_runs(script: str, launcher: list[str], said: str) -> None:
         check=False,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"},
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,7 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 
 import headrace as hr
 
-from .common import ROWS, SAMPLES, Plain, epoch_of, ours, plan
+from .common import ROWS, SAMPLES, Plain, epoch_of, on_ranks, ours, plan
 
 STEPS = -(-SAMPLES // ROWS)
 
@@ -155,3 +155,18 @@ def test_a_map_style_dataset_resumes(tmp_path: Path) -> None:
     trainer.train(resume_from_checkpoint=str(tmp_path / f"checkpoint-{step}"))
     assert model.steps == whole.steps[step:]
     assert model.pixels == pytest.approx(whole.pixels[SAMPLES + 2 * ROWS :])
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    ranks = on_ranks("ranks_of_hf.py", tmp_path)
+    half = len(ranks[0]["theirs"]) // 2
+    for rank, result in enumerate(ranks):
+        for name in ("ours", "map"):
+            assert [len(step) for step in result[name]] == [len(step) for step in result["theirs"]]
+        assert result["ours loss"] == pytest.approx(result["theirs loss"])
+        want = [step for e in range(2) for step in epoch_of(plan().shard(rank, 2).batch(ROWS), e)]
+        assert result["sharded"] == want
+        assert len(result["map warned"]) <= 1
+    for epoch in (slice(0, half), slice(half, None)):
+        seen = {i for result in ranks for step in result["ours"][epoch] for i in step}
+        assert seen == set(range(SAMPLES))

@@ -117,6 +117,15 @@ def test_resume_in_mid_epoch_is_exact(tmp_path: Path, step: int) -> None:
     assert first.trained[step:][0][0] == step // STEPS
 
 
+def test_with_pytorchs_loader_a_resume_is_not_exact(tmp_path: Path) -> None:
+    keeps = ModelCheckpoint(tmp_path, "{step}", every_n_train_steps=1, save_top_k=-1)
+    first, resumed = Noting(), Noting()
+    trainer(tmp_path, enable_checkpointing=True, callbacks=[keeps]).fit(first, theirs())
+    trainer(tmp_path).fit(resumed, theirs(), ckpt_path=tmp_path / "step=2.ckpt")
+    rest = [ids for epoch, ids in resumed.trained if epoch == 0]
+    assert rest != [ids for epoch, ids in first.trained[2:] if epoch == 0]
+
+
 def test_fabric(tmp_path: Path) -> None:
     fabric = L.Fabric(accelerator="cpu", devices=1)
     loader = fabric.setup_dataloaders(ours())

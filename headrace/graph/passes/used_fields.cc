@@ -231,8 +231,11 @@ NodePtr with_used_fields(const NodePtr& root) { return narrow(root, all_of(*root
 
 NodePtr with_fewest_fields(const NodePtr& root) {
   NodePtr best = with_used_fields(root);
-  const auto skips = [](const Node& node) { return node.as<OnError>() && drops_or_adds(node); };
-  if (find_node(*root, skips)) return best;
+  const auto handles = [](const Node& node) {
+    const auto* on_error = node.as<OnError>();
+    return on_error && on_error->policy != OnErrorPolicy::raise;
+  };
+  if (find_node(*root, handles)) return best;
   // Steps first, then fields that are read.
   const auto cost = [](const NodePtr& node) {
     std::pair<size_t, size_t> out{0, 0};

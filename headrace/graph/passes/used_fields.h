@@ -13,7 +13,7 @@ namespace headrace {
 NodePtr with_used_fields(const NodePtr& root);
 
 // The same, where only the number of elements matters: they have as few fields as possible, computed by as
-// few steps. With on_error("skip") it is the former, since the number depends on what fails. REQUIRES: as
+// few steps. With an on_error it is the former, since the number may depend on what fails. REQUIRES: as
 // above.
 NodePtr with_fewest_fields(const NodePtr& root);
 

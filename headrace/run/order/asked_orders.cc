@@ -5,6 +5,7 @@
 
 #include "headrace/graph/verbs/inference.h"
 #include "headrace/graph/verbs/select.h"
+#include "headrace/graph/walk_nodes.h"
 
 namespace headrace {
 namespace {
@@ -32,6 +33,17 @@ class AskedOrder final : public Order {
   EpochOrderPtr order_;
   std::shared_ptr<const AskedOrders> asked_;
 };
+
+// How often an order of files begins in an epoch; kInfinite: not as often for each file.
+uint64_t passes_of_files(const Node& order) {
+  uint64_t out = 1;
+  for (const Node* node = &order; !node->inputs.empty(); node = node->input().get()) {
+    const auto repeats = [](const Node& one) { return one.as<Repeat>() != nullptr; };
+    if (node->as<Concatenate>() && find_node(*node, repeats)) return kInfinite;
+    if (const auto* repeat = node->as<Repeat>()) out = multiply_sizes(out, repeat->times);
+  }
+  return out;
+}
 
 std::string digest_of(const AskedOrders::Epoch& epoch) {
   std::string bytes;
@@ -68,7 +80,14 @@ Status AskedOrders::collect(const Node& node, uint64_t passes, std::vector<Asked
   const auto* mix = node.as<Mix>();
   const auto* choose = node.as<Choose>();
   if ((mix && mix->stop == MixStop::cycle) || (choose && choose->stop == MixStop::cycle)) passes = kInfinite;
-  for (const NodePtr& input : node.inputs) HEADRACE_TRY(collect(*input, passes, out));
+  const auto* interleave = node.as<Interleave>();
+  const uint64_t of_readers = interleave && interleave->ordered
+                                  ? multiply_sizes(passes, passes_of_files(*node.inputs.back()))
+                                  : passes;
+  for (const NodePtr& input : node.inputs) {
+    const bool is_order = interleave && interleave->ordered && input == node.inputs.back();
+    HEADRACE_TRY(collect(*input, is_order ? passes : of_readers, out));
+  }
   return {};
 }
 
@@ -94,14 +113,7 @@ Result<AskedOrders::Positions> AskedOrders::ask_pass(const Asked& asked, uint64_
   return made;
 }
 
-Result<std::shared_ptr<const AskedOrders::Epoch>> AskedOrders::ask(uint64_t epoch) {
-  const std::lock_guard one_at_a_time(asking_);
-  const auto find = [&]() -> std::shared_ptr<const Epoch> {
-    const std::lock_guard lock(mutex_);
-    const auto it = std::ranges::find(epochs_, epoch, [](const auto& known) { return known->epoch; });
-    return it == epochs_.end() ? nullptr : *it;
-  };
-  if (auto known = find()) return known;
+Result<std::shared_ptr<AskedOrders::Epoch>> AskedOrders::ask_all(uint64_t epoch) const {
   auto made = std::make_shared<Epoch>();
   made->epoch = epoch;
   for (const Asked& asked : orders_)
@@ -113,20 +125,47 @@ Result<std::shared_ptr<const AskedOrders::Epoch>> AskedOrders::ask(uint64_t epoc
       made->passes.push_back({asked.order.get(), pass, std::move(positions)});
     }
   made->digest = digest_of(*made);
+  return made;
+}
+
+Result<std::shared_ptr<const AskedOrders::Epoch>> AskedOrders::ask(uint64_t epoch) {
+  if (asker_ == std::this_thread::get_id())
+    return invalid("the function or sampler uses an iteration or elements of its own dataset, which wait for it")
+        .in_op("reorder")
+        .at_place(orders_[0].line);
+  const std::lock_guard one_at_a_time(asking_);
+  const auto find = [&]() -> std::shared_ptr<const Epoch> {
+    const std::lock_guard lock(mutex_);
+    const auto it = std::ranges::find(epochs_, epoch, [](const auto& known) { return known->epoch; });
+    return it == epochs_.end() ? nullptr : *it;
+  };
+  if (auto known = find()) return known;
+  asker_ = std::this_thread::get_id();
+  auto answered = ask_all(epoch);
+  // Each rank asks for itself: an answer by chance would lose and repeat elements.
+  auto again = answered.ok() && digests_.empty() ? ask_all(epoch) : answered;
+  asker_ = std::thread::id();
+  if (!again.ok()) return again.status();
+  const std::shared_ptr<const Epoch> made = *std::move(answered);
+  const auto others = [&] {
+    return invalid({.expected = "the positions of epoch " + std::to_string(epoch) + ", as before",
+                    .got = "others",
+                    .fix = "they must depend on the epoch alone: draw them from "
+                           "numpy.random.default_rng(epoch), or give the sampler a set_epoch()"})
+        .in_op("reorder")
+        .at_place(orders_[0].line);
+  };
+  if ((*again)->digest != made->digest) return others();
   const std::lock_guard lock(mutex_);
   const auto before = std::ranges::find(digests_, epoch, &std::pair<uint64_t, std::string>::first);
   if (before == digests_.end())
     digests_.emplace_back(epoch, made->digest);
   else if (before->second != made->digest)
-    return invalid({.expected = "the positions of epoch " + std::to_string(epoch) + ", as before",
-                    .got = "others",
-                    .fix = "the order must depend on the epoch alone"})
-        .in_op("reorder")
-        .at_place(orders_[0].line);
+    return others();
   epochs_.push_back(made);
   for (auto it = epochs_.begin(); epochs_.size() > kEpochsKept && it != epochs_.end() - 1;)
     it = it->use_count() == 1 ? epochs_.erase(it) : it + 1;
-  return std::shared_ptr<const Epoch>(std::move(made));
+  return made;
 }
 
 const AskedOrders::Positions& AskedOrders::positions(const EpochOrder* order, uint64_t pass) const {

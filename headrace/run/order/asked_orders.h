@@ -2,10 +2,12 @@
 // before an epoch begins, on the thread that begins it: orders of a level only look them up, since they may
 // be located under the executor's mutex.
 #pragma once
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "headrace/graph/node.h"
@@ -36,7 +38,7 @@ class AskedOrders {
   static Result<std::shared_ptr<AskedOrders>> of(const Node& root);
 
   // Calls the functions, unless the positions of that epoch are known. One that gives others when it is asked
-  // for an epoch again is an error.
+  // for an epoch again is an error; the first epoch is asked for twice. So is asking from within a function.
   Result<std::shared_ptr<const Epoch>> ask(uint64_t epoch);
 
   // REQUIRES: ask() of the epoch that the pass is part of, and its result is held.
@@ -54,7 +56,10 @@ class AskedOrders {
   static Result<Positions> ask_pass(const Asked& asked, uint64_t pass);
 
   std::vector<Asked> orders_;
+  Result<std::shared_ptr<Epoch>> ask_all(uint64_t epoch) const;
+
   std::mutex asking_;
+  std::atomic<std::thread::id> asker_;  // the thread that holds it
   mutable std::mutex mutex_;                               // guards the next members
   std::deque<std::shared_ptr<const Epoch>> epochs_;        // newest last
   std::vector<std::pair<uint64_t, std::string>> digests_;  // of all epochs that were asked for

@@ -1,6 +1,7 @@
 // Which readers take turns, and when, is made for each epoch on first use, as a list of spans.
 #include "headrace/run/order/reader_order.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <numeric>
@@ -56,9 +57,10 @@ class ReaderOrder final : public OrderByEpoch {
 
   std::shared_ptr<const Epoch> of(uint64_t epoch) const {
     std::lock_guard lock(mutex_);
-    for (const auto& [known, in] : epochs_)
-      if (known == epoch && in) return in;
-    std::swap(epochs_[0], epochs_[1]);
+    const auto at = std::ranges::find_if(
+        epochs_, [&](const auto& known) { return known.first == epoch && known.second; });
+    if (at != epochs_.end()) return at->second;
+    std::ranges::rotate(epochs_, epochs_.end() - 1);
     epochs_[0] = {epoch, made(epoch)};
     return epochs_[0].second;
   }
@@ -81,7 +83,8 @@ class ReaderOrder final : public OrderByEpoch {
   NodePtr order_;
   bool marks_ = false;
   mutable std::mutex mutex_;
-  mutable std::array<std::pair<uint64_t, std::shared_ptr<const Epoch>>, 2> epochs_;  // the last ones used
+  // The last ones made: a shuffle behind a repeat jumps between its passes.
+  mutable std::array<std::pair<uint64_t, std::shared_ptr<const Epoch>>, 16> epochs_;
 };
 
 }  // namespace

@@ -13,13 +13,15 @@ class CardinalityStream final : public OneChild {
     if (pulled == Pull::item) given_ += out.num_samples();
     const bool more = given_ > count_, fewer = pulled == Pull::end && given_ < count_;
     if (!more && !fewer) return pulled;
-    failure = invalid({.expected = std::to_string(count_) + " elements in an epoch",
-                       .got = more ? "more" : std::to_string(given_)})
+    failure = invalid({.expected = std::to_string(count_) + " elements in epoch " + std::to_string(epoch_),
+                       .got = more ? "more" : std::to_string(given_),
+                       .fix = "count() counts epoch 0; a shuffle before take() or a random filter gives each "
+                              "epoch another number, and shard(..., steps=) needs none"})
                   .in_op("assert_cardinality");
     return Pull::error;
   }
   void start(uint64_t epoch, uint32_t occurrence, bool valid) override {
-    given_ = 0, child_->start(epoch, occurrence, valid);
+    given_ = 0, epoch_ = epoch, child_->start(epoch, occurrence, valid);
   }
   void save(Cursor& cursor) const override { cursor.push_back(given_), child_->save(cursor); }
   void restore(CursorReader& cursor) override {
@@ -35,7 +37,7 @@ class CardinalityStream final : public OneChild {
   uint64_t most_elements() const override { return count_; }
 
  private:
-  uint64_t count_, given_ = 0;
+  uint64_t count_, given_ = 0, epoch_ = 0;
 };
 
 }  // namespace

@@ -75,17 +75,17 @@ def positions_of(sampler: Any, epoch: int, seed: int) -> list[Any]:
     if torch is None:
         return list(sampler)
     own = getattr(sampler, "generator", None)
-    own = own if isinstance(own, torch.Generator) else None
-    before = own.get_state() if own is not None else None
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(_mixed(seed, epoch))
-        if own is not None:
-            own.manual_seed(_mixed(own.initial_seed(), epoch))
-        try:
-            return list(sampler)
-        finally:
-            if own is not None:
-                own.set_state(before)
+    drawn = [(torch.default_generator, seed)]
+    if isinstance(own, torch.Generator):
+        drawn.append((own, own.initial_seed()))
+    before = [generator.get_state() for generator, _ in drawn]
+    try:
+        for generator, from_seed in drawn:
+            generator.manual_seed(_mixed(from_seed, epoch))
+        return list(sampler)
+    finally:
+        for (generator, _), state in zip(drawn, before, strict=True):
+            generator.set_state(state)
 
 
 def _mixed(seed: int, epoch: int) -> int:
