@@ -360,7 +360,7 @@ def fixed_total(node: Node, verb: str, what: str) -> int:
 def split_lengths(verb: str, lengths: Sequence[float], total: int) -> list[int]:
     """The sizes of the parts of a split."""
 
-def count(node: Node, seed: int) -> int:
+def count(node: Node, options: dict) -> int:
     """Elements of epoch 0."""
 
 def permuted(seed: int, total: int) -> bytes:

@@ -25,7 +25,7 @@ class Stream:
     def wait_stream(self, other): pass
 
 import headrace as hr
-from headrace.loaders import torch as loaders
+from headrace.loaders import ahead as loaders
 from headrace.loaders.loader import Loader
 
 if not hasattr(torch, "__version__"):
@@ -33,7 +33,7 @@ if not hasattr(torch, "__version__"):
 
 class Ahead(Loader):
     def _make_iteration(self):
-        return loaders._AheadIteration(self, Stream())
+        return loaders.AheadIteration(self, Stream())
 
 data = hr.range(100).batch(10)
 if len(sys.argv) > 1:  # a stream: its length is not known

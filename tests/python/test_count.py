@@ -92,7 +92,9 @@ def test_what_replaces_a_broken_sample_counts(tmp_path, cache_folder):
         (tmp_path / "data" / name).mkdir(parents=True)
         for i in range(4):
             (tmp_path / "data" / name / f"{i}.png").write_bytes(picture)
-    ds = hr.read(tmp_path / "data").map(lambda s: {"image": hr.ops.decode_image(s["image"]), "label": s["label"]})
+    ds = hr.read(tmp_path / "data").map(
+        lambda s: {"image": hr.ops.decode_image(s["image"]), "label": s["label"]}
+    )
     ds = ds.on_error("replace").filter(lambda s: s["label"] == 0)
     assert ds.count() == len(list(ds)) == 0
     assert not cache_folder.exists() or not list(cache_folder.iterdir())
@@ -136,7 +138,7 @@ def test_another_number_is_an_error():
         list(ds.assert_cardinality(15))
     with pytest.raises(ValueError, match="assert_cardinality: expected 9 elements, got 10"):
         hr.range(10).assert_cardinality(9)
-    with pytest.raises(ValueError, match="put assert_cardinality.. before shard"):
+    with pytest.raises(ValueError, match=r"put assert_cardinality.. before shard"):
         ds.shard(0, 2).assert_cardinality(8)
 
 
@@ -155,7 +157,7 @@ def test_states_continue(taken):
 
 
 def test_the_error_of_shard_names_the_way():
-    with pytest.raises(ValueError, match="assert_cardinality.n. before shard.*headrace inspect --count PLAN"):
+    with pytest.raises(ValueError, match=r"assert_cardinality.n. before shard.*headrace inspect --count PLAN"):
         next(iter(boxes().shard(0, 2).numpy()))
 
 

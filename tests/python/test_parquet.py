@@ -186,9 +186,9 @@ def test_real_files_have_the_rows_their_truth_says_and_bad_ones_are_refused_soon
         elif path.name in STRICTER:
             assert STRICTER[path.name] in str(error)
         else:
-            assert "cannot read column '" in str(error), (path, error)
+            assert "cannot read column '" in str(error) or "expected UTF-8" in str(error), (path, error)
             by_column += 1
-    assert (read, by_column, refused) == (193, 3, 27)
+    assert (read, by_column, refused) == (191, 5, 27)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 4 << 20
 
 

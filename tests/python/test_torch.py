@@ -184,7 +184,7 @@ def test_a_resumed_run_has_the_rest_of_a_random_sampler():
 
 def test_batch_samplers_and_samplers_of_ranks_are_refused():
     batches = torch.utils.data.BatchSampler(range(50), 5, drop_last=False)
-    with pytest.raises(hr.HeadraceError, match="let batch.. after reorder.. make batches"):
+    with pytest.raises(hr.HeadraceError, match=r"let batch.. after reorder.. make batches"):
         shuffled(batches)
     ranks = torch.utils.data.DistributedSampler(range(50), num_replicas=2, rank=1)
     with pytest.raises(ValueError, match="got DistributedSampler of 2 ranks"):

@@ -130,7 +130,8 @@ Result<std::shared_ptr<AskedOrders::Epoch>> AskedOrders::ask_all(uint64_t epoch)
 
 Result<std::shared_ptr<const AskedOrders::Epoch>> AskedOrders::ask(uint64_t epoch) {
   if (asker_ == std::this_thread::get_id())
-    return invalid("the function or sampler uses an iteration or elements of its own dataset, which wait for it")
+    return invalid(
+               "the function or sampler uses an iteration or elements of its own dataset, which wait for it")
         .in_op("reorder")
         .at_place(orders_[0].line);
   const std::lock_guard one_at_a_time(asking_);

@@ -59,7 +59,7 @@ class AskedOrders {
   Result<std::shared_ptr<Epoch>> ask_all(uint64_t epoch) const;
 
   std::mutex asking_;
-  std::atomic<std::thread::id> asker_;  // the thread that holds it
+  std::atomic<std::thread::id> asker_;                     // the thread that holds it
   mutable std::mutex mutex_;                               // guards the next members
   std::deque<std::shared_ptr<const Epoch>> epochs_;        // newest last
   std::vector<std::pair<uint64_t, std::string>> digests_;  // of all epochs that were asked for

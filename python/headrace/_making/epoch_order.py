@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any, cast
 
 import numpy as np
 
@@ -47,6 +47,7 @@ def length_of(order: Any, length: int | None, total: int) -> int:
             expected="a sampler with a length",
             got=f"{type(order).__name__} without len()",
         )
+    own = len(cast("Sized", order))
     ranks = getattr(order, "num_replicas", 1)
     if isinstance(ranks, int) and ranks > 1:
         raise mismatch(
@@ -56,14 +57,14 @@ def length_of(order: Any, length: int | None, total: int) -> int:
             got=f"{type(order).__name__} of {ranks} ranks",
             hint="give it num_replicas=1, rank=0, and let shard() after it deal to the ranks",
         )
-    if length is not None and length != len(order):
+    if length is not None and length != own:
         raise mismatch(
             ValueError,
             "reorder",
-            expected=f"{len(order)} positions, the length of the sampler",
+            expected=f"{own} positions, the length of the sampler",
             got=f"length={length}",
         )
-    return len(order)
+    return own
 
 
 def positions_of(sampler: Any, epoch: int, seed: int) -> list[Any]:
