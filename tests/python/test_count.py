@@ -157,7 +157,9 @@ def test_states_continue(taken):
 
 
 def test_the_error_of_shard_names_the_way():
-    with pytest.raises(ValueError, match=r"assert_cardinality.n. before shard.*headrace inspect --count PLAN"):
+    with pytest.raises(
+        ValueError, match=r"assert_cardinality.n. before shard.*headrace inspect --count PLAN"
+    ):
         next(iter(boxes().shard(0, 2).numpy()))
 
 
