@@ -1,5 +1,6 @@
 """What opening a list of shards asks of the file system, counted by strace, and how much of them it reads."""
 
+import errno
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import tarfile
 import time
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -236,6 +238,26 @@ def test_a_shard_that_changed_is_never_read_as_it_was(
         after = every(pattern)  # the index is dropped
     assert len(after) == len(before)
     assert (after == before) == (how in ("touch", "size"))
+
+
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_on_error_leaves_out_nothing_of_a_shard_that_changed(
+    policy: Literal["skip", "replace"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    pattern = shards(tmp_path / "data", 6, members=5)
+    for i in range(6):
+        os.utime(tmp_path / "data" / f"{i:06d}.tar", ns=(10**18 + i, 10**18 + i))
+    time.sleep(0.1)
+    assert len(every(pattern)) == 30
+    change(tmp_path / "data" / "000003.tar", "content")
+    data = hr.read(pattern).on_error(policy)
+    with pytest.raises(OSError, match=r"000003\.tar.*changed since its index was made: .* UTC.*call hr\.read again") as raised:
+        list(data)
+    assert raised.value.errno == errno.ESTALE
+    with pytest.raises(OSError, match="changed since"):  # the data set stays one of other files
+        list(data)
+    assert len(list(hr.read(pattern).on_error(policy))) == 30
 
 
 def test_one_that_was_replaced_or_removed_or_added_is_seen_at_once(

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <set>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "headrace/formats/index/unchanged.h"
@@ -25,13 +26,11 @@ template <class Map, class Drop> void drop_if(Map& map, const Drop& drop) {
   for (auto it = map.begin(); it != map.end();) it = drop(it->first) ? map.erase(it) : std::next(it);
 }
 
-using Folders = std::map<std::string, std::optional<FileInfo>, std::less<>>;
-
-// Whether a folder has not changed for so long that another change would show. `asked_ns`: before names in it
-// were looked up.
-bool has_settled(const FileInfo& folder, const std::string& path, int64_t asked_ns) {
-  if (folder.changed_ns + kTickOfServer <= asked_ns) return true;
-  return folder.changed_ns + kTick <= asked_ns && has_times_of_this_machine(path);
+// Whether a folder, or a file, has not changed for so long that another change would show. `asked_ns`: before
+// it was looked at. `folder`: the path of it, or of the file's.
+bool has_settled(const FileInfo& info, const std::string& folder, int64_t asked_ns) {
+  if (info.changed_ns + kTickOfServer <= asked_ns) return true;
+  return info.changed_ns + kTick <= asked_ns && has_times_of_this_machine(folder);
 }
 
 // Takes out what was known of the names in a folder, which may be others by now.
@@ -54,15 +53,69 @@ void forget_lost(ListIndex& index, std::string_view folder, const std::string& p
   });
 }
 
-// The file that was written last of those in a folder; null if none is known.
-const std::pair<const std::string, ListIndex::Name>* last_written(const ListIndex& index,
-                                                                  std::string_view folder) {
-  const std::pair<const std::string, ListIndex::Name>* out = nullptr;
-  for (const auto& one : index.names)
-    if (one.second.is_there && folder_of_name(one.first) == folder &&
-        (!out || one.second.info.mtime_ns > out->second.info.mtime_ns))
-      out = &one;
+// The file of each folder that was written last, the newest first.
+using NamePtr = const std::pair<const std::string, ListIndex::Name>*;
+std::vector<NamePtr> last_written(const ListIndex& index) {
+  std::unordered_map<std::string_view, NamePtr> of_folders;
+  const auto is_newer = [](NamePtr a, NamePtr b) {
+    return std::pair(a->second.info.mtime_ns, b->first) > std::pair(b->second.info.mtime_ns, a->first);
+  };
+  for (const auto& one : index.names) {
+    if (!one.second.is_there) continue;
+    NamePtr& last = of_folders.try_emplace(folder_of_name(one.first), &one).first->second;
+    if (is_newer(&one, last)) last = &one;
+  }
+  std::vector<NamePtr> out;
+  for (const auto& [folder, last] : of_folders) out.push_back(last);
+  std::ranges::sort(out, is_newer);
   return out;
+}
+
+using LookedAt = std::map<std::string, std::optional<FileInfo>, std::less<>>;
+using Folders = std::map<std::string, FileInfo, std::less<>>;
+
+bool is_empty(const ListIndex& learned) {
+  return learned.records.empty() && learned.names.empty() && learned.entries.empty() &&
+         learned.listings.empty();
+}
+
+// The folders of which something was learned, as they were before, if they still are. What was learned of
+// others, which may have changed meanwhile, is taken out.
+Folders keep_settled(ListIndex& learned, const LookedAt& before, const ListPlace& place, Store& store,
+                     int64_t asked_ns) {
+  std::set<std::string, std::less<>> folders;
+  for (const auto& [name, one] : learned.names) folders.emplace(folder_of_name(name));
+  for (const auto& [folder, entries] : learned.entries) folders.insert(folder);
+  Folders out;
+  for (const std::string& folder : folders) {
+    const auto then = before.find(folder);
+    if (then == before.end() || !then->second) continue;
+    const std::string path = place.path_of(folder);
+    const auto now = store.info(path);
+    if (now.ok() && is_same(*now, *then->second) && has_settled(*then->second, path, asked_ns))
+      out.emplace(folder, *then->second);
+  }
+  std::erase_if(learned.names, [&](const auto& one) {
+    const auto folder = out.find(folder_of_name(one.first));
+    return folder == out.end() || !has_settled(one.second.info, place.path_of(folder->first), asked_ns);
+  });
+  std::erase_if(learned.entries, [&](const auto& one) { return !out.contains(one.first); });
+  return out;
+}
+
+// Takes out of what is known what is no longer so; with `all`, of all folders that were looked at.
+void forget_changed(ListIndex& known, const LookedAt& looked_at, bool all, const ListPlace& place,
+                    Store& store) {
+  for (const auto& [folder, now] : looked_at) {
+    const auto then = known.folders.find(folder);
+    const bool has_changed = then != known.folders.end() && (!now || !is_same(*now, then->second));
+    if (has_changed || all) forget_names(known, folder);
+    if (has_changed && now) forget_lost(known, folder, place.path_of(folder), store);
+  }
+}
+
+SidecarPlace place_of(const ListPlace& place, bool beside) {
+  return beside ? place.beside() : place.in_cache();
 }
 
 }  // namespace
@@ -124,23 +177,29 @@ const ListIndex::Name* ListMemory::known(const std::string& name) {
   return it != known_.names.end() && is_believed(std::string(folder_of_name(name))) ? &it->second : nullptr;
 }
 
+bool ListMemory::is_borne_out_by_two(const std::string& name, const ListIndex::Name& found) {
+  const auto is_still = [&](const std::string& one, const FileInfo& then) {
+    const auto now = store_.info(place_->path_of(one));
+    return now.ok() && is_same(*now, then);
+  };
+  if (!is_still(name, found.info)) return false;
+  for (const auto* last : last_written(known_))
+    if (is_believed(std::string(folder_of_name(last->first))))  // else it is looked up anyway
+      return last->first == name || is_still(last->first, last->second.info);
+  return true;
+}
+
 std::optional<FileInfo> ListMemory::recall(const std::string& path) {
   const std::lock_guard lock(mutex_);
   load();
-  if (!recalls_ || known_.names.empty()) return std::nullopt;
+  if (!place_) return std::nullopt;
   const std::string name = place_->name_of(path);
+  (void)look_at(std::string(folder_of_name(name)));  // before the caller looks up what is not known
+  if (!recalls_ || known_.names.empty()) return std::nullopt;
   const ListIndex::Name* found = known(name);
   if (!found || !found->is_there) return std::nullopt;
   if (!std::exchange(has_checked_, true)) {
-    // The file that is asked for first and the one of its folder that was written last are looked at: data
-    // that are written anew, or appended to, are found out here.
-    const auto is_still = [&](const std::string& at, const FileInfo& then) {
-      const auto now = store_.info(at);
-      return now.ok() && is_same(*now, then);
-    };
-    const auto* last = last_written(known_, folder_of_name(name));
-    recalls_ = is_still(path, found->info) &&
-               (last->first == name || is_still(place_->path_of(last->first), last->second.info));
+    recalls_ = is_borne_out_by_two(name, *found);
     if (!recalls_) return std::nullopt;
   }
   unchecked_.try_emplace(path, found->info);
@@ -153,16 +212,19 @@ std::optional<FileInfo> ListMemory::recall(const std::string& path) {
 bool ListMemory::is_absent(const std::string& path) {
   const std::lock_guard lock(mutex_);
   load();
-  if (!recalls_ || known_.names.empty()) return false;
-  const ListIndex::Name* name = known(place_->name_of(path));
-  return name && !name->is_there;
+  if (!place_) return false;
+  const std::string name = place_->name_of(path);
+  (void)look_at(std::string(folder_of_name(name)));
+  const ListIndex::Name* found = recalls_ ? known(name) : nullptr;
+  return found && !found->is_there;
 }
 
 std::optional<Entries> ListMemory::entries(const std::string& folder) {
   const std::lock_guard lock(mutex_);
   load();
-  if (!recalls_ || known_.entries.empty()) return std::nullopt;
+  if (!place_) return std::nullopt;
   const std::string name = place_->name_of(folder);
+  (void)look_at(name);
   const auto it = known_.entries.find(name);
   return it != known_.entries.end() && is_believed(name) ? std::optional(it->second) : std::nullopt;
 }
@@ -236,9 +298,11 @@ std::optional<ListIndex::Records> ListMemory::find(std::string_view kind, const 
 
 void ListMemory::keep(std::string_view kind, const std::string& path, ListIndex::Records records) {
   const std::lock_guard lock(mutex_);
+  if (!place_) return;
   // What was written a moment ago may be written again within one tick of the clock: its bytes tell.
-  if (records.file.changed_ns + kTick > begun_ns_) records.file.changed_ns = 0;
-  if (place_) learned_.records.insert_or_assign(records_key(kind, place_->name_of(path)), std::move(records));
+  const std::string folder(folder_of_name(place_->name_of(path)));
+  if (!has_settled(records.file, place_->path_of(folder), begun_ns_)) records.file.changed_ns = 0;
+  learned_.records.insert_or_assign(records_key(kind, place_->name_of(path)), std::move(records));
 }
 
 void ListMemory::was_wrong() {
@@ -273,7 +337,7 @@ bool ListMemory::bears_out(const Result<SourcePtr>& source) {
 
 Result<SidecarLock> ListMemory::lock(const StopFlag* stop) {
   if (!place_) return Status(Code::io, "there is no place for an index");
-  return SidecarLock::take(beside_ ? place_->beside() : place_->in_cache(), stop);
+  return SidecarLock::take(place_of(*place_, beside_), stop);
 }
 
 void ListMemory::reload() {
@@ -289,36 +353,21 @@ std::string ListMemory::path() {
 
 // What is stored, without what is no longer so, and with what was learned.
 Status ListMemory::save(bool is_locked) {
-  std::unique_lock guard(mutex_);
-  if (!place_ || (learned_.records.empty() && known_.records.empty())) return {};
-  if (learned_.records.empty() && learned_.names.empty() && learned_.entries.empty() &&
-      learned_.listings.empty())
-    return {};
-  Folders settled;
-  for (const auto& [folder, now] : looked_at_)
-    if (now && has_settled(*now, place_->path_of(folder), begun_ns_)) settled.emplace(folder, now);
-  std::erase_if(learned_.names, [&](const auto& one) {
-    return !settled.contains(folder_of_name(one.first)) || one.second.info.changed_ns + kTick > begun_ns_;
-  });
-  std::erase_if(learned_.entries, [&](const auto& one) { return !settled.contains(one.first); });
-  if (learned_.records.empty() && learned_.names.empty() && learned_.entries.empty() &&
-      learned_.listings.empty())
-    return {};
+  const std::lock_guard guard(mutex_);
+  if (!place_ || (learned_.records.empty() && known_.records.empty()) || is_empty(learned_)) return {};
+  const Folders settled = keep_settled(learned_, looked_at_, *place_, store_, begun_ns_);
+  if (is_empty(learned_)) return {};
   std::optional<SidecarLock> held;
   if (!is_locked) {
-    guard.unlock();
-    if (auto taken = lock(nullptr); taken.ok()) held.emplace(*std::move(taken));
-    guard.lock();
+    // Those who hold it store much the same, and what they do not is found out again: nobody waits for that.
+    auto taken = SidecarLock::try_take(place_of(*place_, beside_));
+    if (taken.status().code() == Code::unavailable) return taken.status();
+    if (taken.ok()) held.emplace(*std::move(taken));
   }
   is_loaded_ = false;
   load();  // others may have stored more in the meantime
-  for (const auto& [folder, now] : looked_at_) {
-    const auto then = known_.folders.find(folder);
-    const bool has_changed = then != known_.folders.end() && (!now || !is_same(*now, then->second));
-    if (has_changed || !recalls_) forget_names(known_, folder);
-    if (has_changed && now) forget_lost(known_, folder, place_->path_of(folder), store_);
-  }
-  for (const auto& [folder, now] : settled) known_.folders.insert_or_assign(folder, *now);
+  forget_changed(known_, looked_at_, !recalls_, *place_, store_);
+  for (const auto& [folder, info] : settled) known_.folders.insert_or_assign(folder, info);
   for (const auto& [name, one] : learned_.names) {
     known_.names.insert_or_assign(name, one), known_.heads.erase(name);
     if (const auto head = learned_.heads.find(name); head != learned_.heads.end()) known_.heads.insert(*head);
@@ -327,7 +376,7 @@ Status ListMemory::save(bool is_locked) {
   for (const auto& [root, listing] : learned_.listings) known_.listings.insert_or_assign(root, listing);
   for (const auto& [key, records] : learned_.records) known_.records.insert_or_assign(key, records);
   learned_ = {};
-  at_ = beside_ ? place_->beside() : place_->in_cache();
+  at_ = place_of(*place_, beside_);
   return store_list(*at_, known_);
 }
 

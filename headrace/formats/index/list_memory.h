@@ -58,7 +58,8 @@ class ListMemory {
   // between them.
   Result<SidecarLock> lock(const StopFlag* stop);
   void reload();  // what others have stored since
-  // Stores what was learned, if anything. `is_locked`: by the caller.
+  // Stores what was learned, if anything. `is_locked`: by the caller; else `unavailable` if others hold the
+  // lock.
   Status save(bool is_locked);
   std::string path();  // of the file; "" if there is no place for one
 
@@ -69,6 +70,9 @@ class ListMemory {
   const FileInfo* look_at(const std::string& folder);
   bool is_believed(const std::string& folder);
   const ListIndex::Name* known(const std::string& name);
+  // Whether the file that is asked for first, and the one of all that was written last, are as they were:
+  // finds out data that are written anew, or appended to.
+  bool is_borne_out_by_two(const std::string& name, const ListIndex::Name& found);
 
   Store& store_;
   const bool beside_;

@@ -208,6 +208,62 @@ TEST_F(MemoryOfAList, AFileThatIsAnotherOneByNowIsAnErrorWhenItIsOpened) {
   EXPECT_EQ(recalling.info(path(7))->size, 12u);
 }
 
+TEST_F(MemoryOfAList, NamesOfAFolderThatChangesWhileTheyAreLookedUpAreNotStored) {
+  {
+    CountingStore store;
+    ListMemory memory(store, std::vector<std::string>{folder_ / "data/*"});
+    RecallingStore recalling(memory);
+    EXPECT_FALSE(*has_file(recalling, folder_ / "data/new"));
+    folder_.write("data/new", "");
+    EXPECT_TRUE(recalling.info(path(0)).ok());
+    memory.keep("kind 1", path(0), pack_index({{{0, 10}}, ""}));
+    EXPECT_TRUE(memory.save(false).ok());
+  }
+  CountingStore store;
+  ListMemory memory(store, std::vector<std::string>{folder_ / "data/*"});
+  RecallingStore recalling(memory);
+  EXPECT_TRUE(*has_file(recalling, folder_ / "data/new"));
+  EXPECT_FALSE(recalling.info(path(0))->is_recalled);
+}
+
+TEST_F(MemoryOfAList, TheLastFileWrittenIsThatOfAllFolders) {
+  std::filesystem::create_directory(folder_ / "other");
+  folder_.write("other/x", "0123456789");
+  settle();
+  const std::vector<std::string> paths{folder_ / "data/0", folder_ / "other/x"};
+  const auto recalls = [&] {
+    CountingStore store;
+    ListMemory memory(store, paths);
+    RecallingStore recalling(memory);
+    bool out = false;
+    for (const std::string& one : paths) out = recalling.info(one)->is_recalled || out;
+    memory.keep("kind 1", paths[0], pack_index({{{0, 10}}, ""}));
+    EXPECT_TRUE(memory.save(false).ok());
+    return out;
+  };
+  EXPECT_FALSE(recalls());
+  EXPECT_TRUE(recalls());
+  folder_.write("other/x", "012");  // of a folder that is asked for second
+  settle();
+  EXPECT_FALSE(recalls());
+}
+
+TEST_F(MemoryOfAList, IsNotStoredWhileAnotherHoldsTheLock) {
+  CountingStore store;
+  const std::vector<std::string> paths{folder_ / "data/*"};
+  ListMemory memory(store, paths), other(store, paths);
+  look(memory, store);
+  memory.keep("kind 1", path(0), pack_index({{{0, 10}}, ""}));
+  {
+    const auto held = other.lock(nullptr);
+    ASSERT_TRUE(held.ok());
+    EXPECT_EQ(memory.save(false).code(), Code::unavailable);
+    EXPECT_FALSE(stored_list(ListPlace::of(paths)->in_cache()));
+  }
+  EXPECT_TRUE(memory.save(false).ok());  // nothing of it was lost
+  EXPECT_TRUE(stored_list(ListPlace::of(paths)->in_cache()));
+}
+
 TEST_F(MemoryOfAList, IsSharedByRelativeAndAbsolutePaths) {
   look();
   const auto here = std::filesystem::current_path();

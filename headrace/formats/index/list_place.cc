@@ -1,8 +1,12 @@
 #include "headrace/formats/index/list_place.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <memory>
 #include <system_error>
+#include <thread>
 
 #include "headrace/io/archives/archive_store.h"
 
@@ -106,13 +110,37 @@ Status store_list(const SidecarPlace& place, const ListIndex& index) {
   return store_made_sidecar(place, list_index_sections(index));
 }
 
+namespace {
+
+// Nothing if others hold the lock for longer than an error can wait. Without it, what they store meanwhile
+// may be lost, which only costs time, or may bring back what is forgotten, which is found out again.
+std::optional<SidecarLock> lock_soon(const SidecarPlace& place) {
+  constexpr int kTries = 100;
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  for (int i = 0; i < kTries; ++i) {
+    auto lock = SidecarLock::try_take(place);
+    if (lock.ok()) return std::optional<SidecarLock>(*std::move(lock));
+    if (lock.status().code() != Code::unavailable) break;
+    std::this_thread::sleep_for(kPause);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::function<void()> forgetting_names(const SidecarPlace& place, const SidecarPlace& in_cache) {
-  return [place, in_cache] {
-    auto index = stored_list(place);
-    if (!index) return;
+  return [place, in_cache, is_done = std::make_shared<std::atomic<bool>>(false)] {
+    if (is_done->exchange(true)) return;
     ListIndex records;
-    records.records = std::move(index->records);
-    if (!store_list(place, records).ok() && !place.is_cache()) (void)store_list(in_cache, records);
+    {
+      const auto lock = lock_soon(place);
+      auto index = stored_list(place);
+      if (!index) return;
+      records.records = std::move(index->records);
+      if (store_list(place, records).ok() || place.is_cache()) return;
+    }
+    const auto lock = lock_soon(in_cache);
+    (void)store_list(in_cache, records);
   };
 }
 

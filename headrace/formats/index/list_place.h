@@ -40,7 +40,8 @@ class ListPlace {
 std::optional<ListIndex> stored_list(const SidecarPlace& place, FileInfo* as_read = nullptr);
 Status store_list(const SidecarPlace& place, const ListIndex& index);
 // Takes from a stored index what is believed of files that are not looked at: its indexes are checked against
-// their files. Where it is next to the data and another user's, one of this user's own comes before it.
+// their files. What is returned does that once. Where it is next to the data and another user's, one of this
+// user's own comes before it.
 std::function<void()> forgetting_names(const SidecarPlace& place, const SidecarPlace& in_cache);
 
 }  // namespace headrace

@@ -16,7 +16,7 @@ Result<std::unique_ptr<OpenFile>> open_as_recalled(ListMemory& memory, const std
   HEADRACE_ASSIGN(const FileInfo now, file->as_opened());
   if (!is_same(now, recalled)) {
     memory.was_wrong();
-    return Status(Code::io, "changed since its index was made").in_file(path);
+    return stale("changed since its index was made").in_file(path);
   }
   memory.was_checked(path);
   return file;

@@ -27,6 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kWatchEvery = std::chrono::milliseconds(50);
+constexpr auto kShowEvery = std::chrono::seconds(1);
 constexpr size_t kMostWorkers = 16;
 
 // Where earlier versions stored the index of a file.
@@ -87,13 +88,15 @@ std::optional<FileIndex> load(const SidecarPlace& place, const FileStamp& stamp)
 // one pread.
 class Feeder {
  public:
-  Feeder(const SourceFile& file, OpenFile& opened, Store& store, const StopFlag& stop)
-      : about_(file), opened_(opened), store_(store), stop_(stop) {}
+  Feeder(const SourceFile& file, OpenFile& opened, Store& store, const StopFlag& stop,
+         std::atomic<uint64_t>& steps)
+      : about_(file), opened_(opened), store_(store), stop_(stop), steps_(steps) {}
 
   Result<FileIndex> run(Opening<FileIndex>& opening) {
     std::vector<BufferPtr> bytes;
     while (true) {
       if (stop_.raised()) return stopped();
+      steps_.fetch_add(1, std::memory_order_relaxed);
       HEADRACE_ASSIGN(Step<FileIndex> step, opening.advance(bytes));
       if (auto* index = std::get_if<FileIndex>(&step)) return std::move(*index);
       bytes.clear();
@@ -142,6 +145,7 @@ class Feeder {
   OpenFile& opened_;
   Store& store_;
   const StopFlag& stop_;
+  std::atomic<uint64_t>& steps_;
   MutableBufferPtr last_;
 };
 
@@ -166,6 +170,7 @@ class Indexing {
       // What is only known to be damaged is looked at by everyone: it may be repaired by a new version.
       std::optional<SidecarLock> lock;
       if (!are_others_damaged()) HEADRACE_TRY(take_turn(lock));
+      holds_ = lock ? &*lock : nullptr;
       HEADRACE_TRY(on_all([this](size_t file) { return index(file); }));
       const Status stored = memory_.save(lock.has_value());
       if (options_.beside) HEADRACE_TRY(stored);  // else the next run only walks again
@@ -206,12 +211,21 @@ class Indexing {
       guard.lock();
     }
     while (!ended.wait_for(guard, kWatchEvery, [&] { return running == 0; })) {
+      show_progress();
       if (!options_.watch || stop_.raised()) continue;
       guard.unlock();  // the watch is foreign code
       if (!options_.watch(bytes_done_, total_)) stop_.raise();
       guard.lock();
     }
     return stop_.raised() ? stopped() : Status();
+  }
+
+  // To those who wait for this process.
+  void show_progress() {
+    if (!holds_ || Clock::now() < shown_ + kShowEvery || std::exchange(steps_shown_, steps_.load()) == steps_)
+      return;
+    shown_ = Clock::now();
+    holds_->goes_on();
   }
 
   // Runs `work` for each file that is not done.
@@ -255,7 +269,7 @@ class Indexing {
     return true;
   }
 
-  // Waits for those who walk the same files. Without a lock, the work is only done twice.
+  // Waits for those who walk the same files, while they go on. Without a lock, the work is only done twice.
   Status take_turn(std::optional<SidecarLock>& lock) {
     if (!store_.persistent()) return {};
     HEADRACE_TRY(watched(1, [&] {
@@ -341,7 +355,7 @@ class Indexing {
       }
     }
     const auto opening = records_.index(i);
-    auto index = Feeder(file, *opened, store_, stop_).run(*opening);
+    auto index = Feeder(file, *opened, store_, stop_, steps_).run(*opening);
     if (index.status().code() == Code::corrupt && store_.persistent() && !has_changed(file)) {
       stored.file = info_of(file), stored.is_damaged = true;
       memory_.keep(records_.kind, file.path, stored);
@@ -367,6 +381,11 @@ class Indexing {
   StopFlag stop_;
   std::atomic<uint64_t> bytes_done_{0};
   std::atomic<size_t> num_refused_{0};
+  // Of the walk, for those who wait.
+  const SidecarLock* holds_ = nullptr;
+  std::atomic<uint64_t> steps_{0};
+  uint64_t steps_shown_ = 0;
+  Clock::time_point shown_ = {};
   std::atomic<bool> recalled_{false};
   // One per file, each written by the thread that handles the file.
   std::vector<FileIndex> indexes_;

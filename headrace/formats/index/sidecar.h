@@ -16,6 +16,7 @@
 //
 // Any thread may call any of these; any number of processes may store under one key at once.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -132,9 +133,19 @@ Status make_folder_of(const SidecarPlace& place);  // as storing there does
 // nothing that others store is lost.
 class SidecarLock {
  public:
-  // Waits while another holds it; returns `stopped()` if the flag, if there is one, is raised. Holds nothing
-  // if the file system has no locks.
-  static Result<SidecarLock> take(const SidecarPlace& place, const StopFlag* stop);
+  // For how long one waits for a holder that does not go on.
+  static constexpr std::chrono::milliseconds kPatience{10'000};
+
+  // Waits while another holds it; returns `stopped()` if the flag, if there is one, is raised, and
+  // `unavailable` when the holder has not gone on for so long. Holds nothing if the file system has no locks.
+  static Result<SidecarLock> take(const SidecarPlace& place, const StopFlag* stop,
+                                  std::chrono::milliseconds patience = kPatience);
+  // `unavailable` at once if another holds it.
+  static Result<SidecarLock> try_take(const SidecarPlace& place) {
+    return take(place, nullptr, std::chrono::milliseconds(0));
+  }
+  // Shows those who wait that the work goes on.
+  void goes_on() const;
   SidecarLock(SidecarLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   SidecarLock& operator=(SidecarLock&&) = delete;
   ~SidecarLock();

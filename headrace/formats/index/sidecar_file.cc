@@ -80,6 +80,11 @@ bool is_as_safe(const std::string& path, const struct stat& data_folder) {
   return s.st_uid == ::geteuid() || s.st_uid == 0 || s.st_uid == data_folder.st_uid || by_group;
 }
 
+int64_t time_shown(int descriptor) {
+  struct stat s;
+  return ::fstat(descriptor, &s) == 0 ? s.st_mtim.tv_sec * int64_t{1'000'000'000} + s.st_mtim.tv_nsec : 0;
+}
+
 bool is_trusted(const SidecarPlace& place) {
   const std::string folder = place.folder();
   if (place.is_cache()) return is_ours(folder);
@@ -169,19 +174,33 @@ Status store_made_sidecar(const SidecarPlace& place, std::span<const MadeSection
   return place.is_cache() ? Status() : as_open_as_data(place.path(), place, 0);
 }
 
-Result<SidecarLock> SidecarLock::take(const SidecarPlace& place, const StopFlag* stop) {
+// The lock file's time shows that its holder goes on. It is compared with what it was before, never with a
+// clock.
+Result<SidecarLock> SidecarLock::take(const SidecarPlace& place, const StopFlag* stop,
+                                      std::chrono::milliseconds patience) {
   HEADRACE_TRY(make_folder_of(place));
   SidecarLock lock(
       open_with_room((place.path() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  using Clock = std::chrono::steady_clock;
   constexpr auto kPause = std::chrono::milliseconds(5);
+  auto since = Clock::now();
+  std::optional<int64_t> last;
   while (lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
     if (stop && stop->raised()) return stopped();
-    if (errno == EWOULDBLOCK)
-      std::this_thread::sleep_for(kPause);
-    else if (errno != EINTR)
-      break;
+    if (error == EINTR) continue;
+    if (error != EWOULDBLOCK) break;
+    const int64_t shown = time_shown(lock.descriptor_);
+    if (std::exchange(last, shown) != shown) since = Clock::now();
+    if (Clock::now() - since >= patience)
+      return Status(Code::unavailable, "another process holds the lock " + in_quotes(place.path() + ".lock"));
+    std::this_thread::sleep_for(kPause);
   }
   return lock;
+}
+
+void SidecarLock::goes_on() const {
+  if (descriptor_ >= 0) (void)::futimens(descriptor_, nullptr);
 }
 
 SidecarLock::~SidecarLock() {

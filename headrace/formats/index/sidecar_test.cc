@@ -135,6 +135,21 @@ TEST(SidecarFile, AnIndexBesideTheDataIsUsedIfTheDataMayBeWrittenByTheSame) {
   EXPECT_TRUE(is_read(0755, 0755, 0644));
 }
 
+TEST(SidecarLock, OneWaitsWhileTheHolderGoesOn) {
+  TemporaryFolder folder;
+  const CacheIn cache(folder / "cache");
+  const SidecarPlace place("a list");
+  auto held = std::make_optional(*SidecarLock::take(place, nullptr));
+  EXPECT_EQ(SidecarLock::try_take(place).status().code(), Code::unavailable);
+  const std::chrono::milliseconds patience(20);
+  EXPECT_EQ(SidecarLock::take(place, nullptr, patience).status().code(), Code::unavailable);
+  std::jthread holder([&held](const std::stop_token&) {
+    for (int i = 0; i < 50; ++i) held->goes_on(), std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    held.reset();
+  });
+  EXPECT_TRUE(SidecarLock::take(place, nullptr, std::chrono::seconds(2)).ok());
+}
+
 TEST(SidecarFile, ManyMayStoreAtOnceAndReadersSeeWholeOnes) {
   TemporaryFolder folder;
   const CacheIn cache(folder.path());

@@ -4,6 +4,9 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
 
 #include "headrace/core/text/text.h"
 
@@ -12,8 +15,42 @@ namespace {
 
 constexpr uint64_t kSampleBytes = 4096;  // at the beginning, the middle and the end
 
-std::string seen(const FileInfo& info) {
-  return std::to_string(info.size) + " bytes, written at " + std::to_string(info.mtime_ns) + " ns";
+// What a server says of a file that was replaced there is the same number, without the function.
+constexpr std::string_view kIndexed = "index";
+Status marked_stale(Status status) {
+  return std::move(status).with({.op = std::string(kIndexed)}).refused(ESTALE, "");
+}
+
+std::string date_of(int64_t ns) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t part = (ns % kSecond + kSecond) % kSecond;
+  const auto seconds = static_cast<std::time_t>((ns - part) / kSecond);
+  std::tm date = {};
+  std::array<char, 64> text = {};
+  if (!::gmtime_r(&seconds, &date) ||
+      std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &date) == 0)
+    return std::to_string(seconds) + " s";
+  const std::string digits = std::to_string(part);
+  return std::string(text.data()) + "." + std::string(9 - digits.size(), '0') + digits + " UTC";
+}
+
+Mismatch difference(const FileInfo& then, const FileInfo& now) {
+  if (then.size != now.size)
+    return {.expected = std::to_string(then.size) + " bytes", .got = std::to_string(now.size)};
+  if (then.mtime_ns != now.mtime_ns)
+    return {.expected = "the one written at " + date_of(then.mtime_ns),
+            .got = "one written at " + date_of(now.mtime_ns)};
+  return {.expected = "the one last changed at " + date_of(then.changed_ns),
+          .got = "one changed at " + date_of(now.changed_ns)};
+}
+
+Status changed(const FileInfo& then, const FileInfo& now) {
+  Mismatch about = difference(then, now);
+  about.fix =
+      "the index is believed when a data set is opened, and is dropped now: call hr.read again, which looks "
+      "at "
+      "all files, and load the last state to go on from there";
+  return marked_stale(Status(Code::io, std::move(about))).before("changed since its index was made: ");
 }
 
 }  // namespace
@@ -35,6 +72,12 @@ FileInfo info_of(const SourceFile& file) {
   return {.size = file.size, .mtime_ns = file.mtime_ns, .changed_ns = file.changed_ns};
 }
 
+Status stale(std::string text) { return marked_stale(Status(Code::io, std::move(text))); }
+
+bool is_stale(const Status& failure) {
+  return failure.error_number() == ESTALE && failure.facts().op == kIndexed;
+}
+
 Result<uint64_t> sample_of(OpenFile& file, uint64_t size) {
   const uint64_t count = std::min(size, kSampleBytes);
   std::vector<std::byte> bytes(3 * count);
@@ -54,12 +97,7 @@ Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const SourceFile&
     if (sample.ok() && *sample == *file.recalled->sample) return opened;
   }
   if (file.recalled->drop) file.recalled->drop();
-  return Status(
-             Code::io,
-             "changed since its index was made, which was believed when the data set was opened: expected " +
-                 seen(info_of(file)) + ", got " + seen(now) +
-                 ". The index is dropped: read the data set anew")
-      .in_file(file.path);
+  return changed(info_of(file), now).in_file(file.path);
 }
 
 }  // namespace headrace

@@ -20,7 +20,12 @@ FileInfo info_of(const SourceFile& file);
 // a file that was copied, or whose mode or owner was changed.
 Result<uint64_t> sample_of(OpenFile& file, uint64_t size);
 
-// Opens a file of a source. One that is `recalled` and is another file by now is an error, and what was
+// A file is another one than the index says that was believed: an error of the data set, not of a sample,
+// which on_error leaves alone. An OSError with ESTALE.
+Status stale(std::string text);
+bool is_stale(const Status& failure);
+
+// Opens a file of a source. One that is `recalled` and is another file by now is_stale(), and what was
 // recalled is dropped: the next opening of the data looks at them anew.
 Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const SourceFile& file);
 

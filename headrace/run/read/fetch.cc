@@ -1,6 +1,7 @@
 #include "headrace/run/read/fetch.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "headrace/core/stop_flag.h"
@@ -24,6 +25,14 @@ bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fet
 Result<std::unique_ptr<OpenFile>> open_of(Store& store, const Source& source, uint64_t ordinal) {
   const SourceFile* known = source.known_file(ordinal);
   return known ? open_unchanged(store, *known) : store.open(source.file(ordinal));
+}
+
+// Waits a while for another thread that opens something. False when the run was stopped.
+bool wait(std::condition_variable& opened, std::unique_lock<std::mutex>& lock, const StopFlag* stop) {
+  constexpr auto kAskEvery = std::chrono::milliseconds(50);
+  if (stop && stop->raised()) return false;
+  opened.wait_for(lock, kAskEvery);
+  return true;
 }
 
 }  // namespace
@@ -52,7 +61,7 @@ Result<BlockPtr> Fetcher::block(const Source& source, uint64_t block, Counters& 
     while (true) {
       if (BlockPtr kept = find_kept(source, block, seen)) return kept;
       if (std::ranges::find(opening_, key) == opening_.end()) break;
-      opened_.wait(lock);
+      if (!wait(opened_, lock, stop_.get())) return stopped();
     }
     opening_.push_back(key);
   }
@@ -171,6 +180,43 @@ Result<BlockPtr> Fetcher::open(const Source& source, uint64_t block, Counters& c
   }
 }
 
+// Opens a file for all who want it, and lets them go on however that ends.
+class Fetcher::FileOpener {
+ public:
+  FileOpener(Fetcher& fetcher, const std::pair<const Source*, uint64_t>& key,
+             std::shared_ptr<OpeningFile> opening)
+      : fetcher_(fetcher), key_(key), opening_(std::move(opening)) {}
+  FileOpener(FileOpener&&) = delete;
+  FileOpener& operator=(FileOpener&&) = delete;
+  ~FileOpener() {
+    {
+      const std::lock_guard lock(fetcher_.mutex_);
+      opening_->is_over = true;
+      fetcher_.opening_files_.erase(key_);
+    }
+    fetcher_.opened_.notify_all();
+  }
+
+  Result<std::shared_ptr<OpenFile>> open() {
+    const auto& [source, ordinal] = key_;
+    auto opened = open_of(*fetcher_.store_, *source, ordinal);
+    Result<std::shared_ptr<OpenFile>> out =
+        opened.ok() ? Result<std::shared_ptr<OpenFile>>(std::shared_ptr<OpenFile>(*std::move(opened)))
+                    : opened.status();
+    const std::lock_guard lock(fetcher_.mutex_);
+    opening_->outcome = out;
+    if (!out.ok()) return out;
+    fetcher_.files_.push_front({source, ordinal, *out});
+    if (fetcher_.files_.size() > kOpenFiles) fetcher_.files_.pop_back();
+    return out;
+  }
+
+ private:
+  Fetcher& fetcher_;
+  const std::pair<const Source*, uint64_t> key_;
+  const std::shared_ptr<OpeningFile> opening_;
+};
+
 Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t ordinal) {
   if (file_per_sample(source)) {
     HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, open_of(*store_, source, ordinal));
@@ -178,25 +224,24 @@ Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t o
   }
   std::unique_lock lock(mutex_);
   const auto is_it = [&](const OpenedFile& one) { return one.source == &source && one.ordinal == ordinal; };
+  const std::pair<const Source*, uint64_t> key(&source, ordinal);
   while (true) {
     if (const auto it = std::ranges::find_if(files_, is_it); it != files_.end()) {
       files_.splice(files_.begin(), files_, it);
       return files_.front().file;
     }
-    // Readers that want the same file at once open it once.
-    if (opening_files_.emplace(&source, ordinal).second) break;
-    opened_.wait(lock);
+    const auto others = opening_files_.find(key);
+    if (others == opening_files_.end()) break;
+    // Readers that want the same file at once open it once, and get the same error.
+    const std::shared_ptr<OpeningFile> opening = others->second;
+    while (!opening->is_over)
+      if (!wait(opened_, lock, stop_.get())) return stopped();
+    if (opening->outcome) return *opening->outcome;
   }
+  auto opening = std::make_shared<OpeningFile>();
+  opening_files_.emplace(key, opening);
   lock.unlock();
-  Result<std::unique_ptr<OpenFile>> opened = open_of(*store_, source, ordinal);
-  lock.lock();
-  opening_files_.erase({&source, ordinal});
-  opened_.notify_all();
-  if (!opened.ok()) return opened.status();
-  std::shared_ptr<OpenFile> shared = *std::move(opened);
-  files_.push_front({&source, ordinal, shared});
-  if (files_.size() > kOpenFiles) files_.pop_back();
-  return shared;
+  return FileOpener(*this, key, std::move(opening)).open();
 }
 
 // The map to access an extent of kMappable's lengths; null if reading it is better.

@@ -147,8 +147,14 @@ class Fetcher {
     uint64_t ordinal;
     std::shared_ptr<OpenFile> file;
   };
-  std::list<OpenedFile> files_;                                 // newest first; guarded by mutex_
-  std::set<std::pair<const Source*, uint64_t>> opening_files_;  // guarded by mutex_
+  std::list<OpenedFile> files_;  // newest first; guarded by mutex_
+  struct OpeningFile {
+    bool is_over = false;
+    std::optional<Result<std::shared_ptr<OpenFile>>> outcome;  // none: its opener gave up, by an exception
+  };
+  class FileOpener;
+  std::map<std::pair<const Source*, uint64_t>, std::shared_ptr<OpeningFile>>
+      opening_files_;  // guarded by mutex_
   bool copies_maps_ = false;
   Maps maps_;
   std::atomic<uint64_t> looks_ = 0;

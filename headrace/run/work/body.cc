@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "headrace/formats/index/unchanged.h"
 #include "headrace/run/evaluate/hold.h"
 #include "headrace/run/work/sample_body.h"
 
@@ -20,6 +21,7 @@ Status judge(const Program& predicate, const Sample& sample, Evaluator& evaluato
 }  // namespace
 
 bool is_data_error(const Status& status) {
+  if (is_stale(status)) return false;  // the data set is another one: leaving out its samples would hide that
   return status.code() != Code::ok && status.code() != Code::cancelled && status.code() != Code::internal;
 }
 
