@@ -67,11 +67,20 @@ Result<uint64_t> counted(const NodePtr& plan, LoaderOptions options, std::shared
   }
 }
 
+// Whether it begins again for ever, where its length does not say so.
+bool is_endless(const Node& node) {
+  for (const Node* n = &node; n->inputs.size() == 1; n = n->input().get()) {
+    if (n->as<Take>() || n->as<TakeWhile>() || n->as<AssertCardinality>()) return false;
+    if (const auto* repeat = n->as<Repeat>(); repeat && repeat->times == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<uint64_t> count_elements(const NodePtr& plan, LoaderOptions options, std::shared_ptr<Store> store,
                                 const std::function<bool()>& goes_on) {
-  if (plan->size == kInfinite)
+  if (plan->size ? *plan->size == kInfinite : is_endless(*plan))
     return invalid({.expected = "a dataset that ends", .got = "one that never does"}).in_op("count");
   if (plan->size) return *plan->size;
   const std::string path = place_of(plan, options.seed);

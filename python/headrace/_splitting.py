@@ -66,8 +66,8 @@ class SplittingVerbs(Verbs):
     ) -> Dataset:
         """Return the elements in an order of your own for each epoch, instead of `shuffle`.
 
-        The order is asked for once before an epoch begins, and must depend on the epoch alone: then an iteration resumes exactly, on
-        any number of ranks. A state of an epoch for which it now gives other positions is refused.
+        The order is asked for before an epoch begins, and must depend on the epoch alone: then an iteration resumes exactly, on any
+        number of ranks. It is asked twice for the first epoch, and other positions are an error. A state of an epoch for which it now gives other positions is refused.
 
         Args:
             order: A function from the epoch (int, from 0) to positions from 0: integers in one dimension. Or a sampler with a length,

@@ -29,8 +29,9 @@ def boxes():
 
 def test_a_known_length_is_answered_at_once():
     assert hr.range(10).batch(3).count() == 4
-    with pytest.raises(ValueError, match="count: expected a dataset that ends"):
-        hr.range(3).repeat().count()
+    for endless in (hr.range(3).repeat(), hr.range(3).filter(lambda x: x > 1).repeat()):
+        with pytest.raises(ValueError, match="count: expected a dataset that ends"):
+            endless.count()
 
 
 def test_it_counts_what_comes_out():

@@ -240,6 +240,21 @@ def test_a_shard_that_changed_is_never_read_as_it_was(
     assert (after == before) == (how in ("touch", "size"))
 
 
+def test_what_a_link_leads_to_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shards(tmp_path / "real", 6, members=5)
+    (tmp_path / "links").mkdir()
+    for i in range(6):
+        os.utime(tmp_path / "real" / f"{i:06d}.tar", ns=(10**18 + i, 10**18 + i))
+        (tmp_path / "links" / f"{i:06d}.tar").symlink_to(tmp_path / "real" / f"{i:06d}.tar")
+    time.sleep(0.1)
+    for _ in range(2):
+        assert len(list(hr.read(tmp_path / "links").on_error("skip"))) == 30
+    (tmp_path / "real" / "000003.tar").unlink()
+    with pytest.raises(OSError, match=r"000003\.tar"):
+        hr.read(tmp_path / "links")
+
+
 @pytest.mark.parametrize("policy", ["skip", "replace"])
 def test_on_error_leaves_out_nothing_of_a_shard_that_changed(
     policy: Literal["skip", "replace"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -252,7 +267,9 @@ def test_on_error_leaves_out_nothing_of_a_shard_that_changed(
     assert len(every(pattern)) == 30
     change(tmp_path / "data" / "000003.tar", "content")
     data = hr.read(pattern).on_error(policy)
-    with pytest.raises(OSError, match=r"000003\.tar.*changed since its index was made: .* UTC.*call hr\.read again") as raised:
+    with pytest.raises(
+        OSError, match=r"000003\.tar.*changed since its index was made: .* UTC.*call hr\.read again"
+    ) as raised:
         list(data)
     assert raised.value.errno == errno.ESTALE
     with pytest.raises(OSError, match="changed since"):  # the data set stays one of other files

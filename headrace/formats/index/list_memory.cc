@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <set>
 #include <thread>
 #include <unordered_map>
@@ -97,7 +98,10 @@ Folders keep_settled(ListIndex& learned, const LookedAt& before, const ListPlace
   }
   std::erase_if(learned.names, [&](const auto& one) {
     const auto folder = out.find(folder_of_name(one.first));
-    return folder == out.end() || !has_settled(one.second.info, place.path_of(folder->first), asked_ns);
+    if (folder == out.end() || !has_settled(one.second.info, place.path_of(folder->first), asked_ns))
+      return true;
+    std::error_code failure;  // what a link leads to may change while its folder does not
+    return std::filesystem::is_symlink(place.path_of(one.first), failure);
   });
   std::erase_if(learned.entries, [&](const auto& one) { return !out.contains(one.first); });
   return out;
