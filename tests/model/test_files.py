@@ -30,6 +30,7 @@ from .nodes import (
     to_json,
 )
 from .random_files import random_program, with_dealt_files, with_rank
+from .resuming import check_resume
 from .running import flat, has_batches_of_batches, run
 
 hr = pytest.importorskip("headrace", reason="the package is not built: pip install .")
@@ -105,18 +106,6 @@ def check_length(program, dataset, want, text):
     assert len(dataset) == len(want[0]), text
     if is_indexed(planned):
         assert [adapter.seen(adapter.item(dataset, i)) for i in range(len(want[0]))] == want[0], text
-
-
-def check_resume(rng, dataset, want, text):
-    delivered = rng.randint(0, len(want[1]))
-    loader = adapter.loader(dataset)
-    adapter.set_epoch(loader, 1)
-    iteration = iter(loader)
-    assert [adapter.seen(next(iteration)) for _ in range(delivered)] == want[1][:delivered], text
-    other = adapter.loader(dataset)
-    adapter.load(other, json.loads(json.dumps(adapter.save(iteration))))
-    tail, left = [adapter.seen(e) for e in other], want[1][delivered:]
-    assert tail == left if left else tail in ([], want[2]), (delivered, text)
 
 
 @pytest.mark.parametrize("even", ["wrap", "drop", "pad"])
