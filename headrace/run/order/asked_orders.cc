@@ -174,7 +174,7 @@ const AskedOrders::Positions& AskedOrders::positions(const EpochOrder* order, ui
   for (const auto& epoch : epochs_)
     for (const Epoch::Pass& known : epoch->passes)
       if (known.order == order && known.pass == pass) return known.positions;
-  std::abort();  // a bug: whoever begins an epoch asks
+  std::abort();  // a bug: ask() was not called for this epoch, or its result is no longer held
 }
 
 std::unique_ptr<Order> asked_order(std::unique_ptr<Order> child, EpochOrderPtr order,

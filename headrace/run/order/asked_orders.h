@@ -55,9 +55,9 @@ class AskedOrders {
   static Status collect(const Node& node, uint64_t passes, std::vector<Asked>& out);
   static Result<Positions> ask_pass(const Asked& asked, uint64_t pass);
 
-  std::vector<Asked> orders_;
   Result<std::shared_ptr<Epoch>> ask_all(uint64_t epoch) const;
 
+  std::vector<Asked> orders_;
   std::mutex asking_;
   std::atomic<std::thread::id> asker_;                     // the thread that holds it
   mutable std::mutex mutex_;                               // guards the next members
