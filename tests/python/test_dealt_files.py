@@ -82,6 +82,14 @@ def test_lengths_are_those_of_an_epoch():
     assert [len(twice.at_epoch(e)) for e in range(2)] == [len(e) for e in epochs(twice, 2)]
 
 
+def test_a_data_loader_has_no_length_that_changes():
+    pytest.importorskip("torch")
+    loader = ranks(2)[1].batch(2).torch()
+    with pytest.raises(TypeError, match="other files in each epoch"):
+        len(loader)
+    assert len(list(loader)) == len(loader.pipeline.at_epoch(0))
+
+
 def test_a_fixed_order_has_a_length_and_random_access():
     for dataset in ranks(3, hr.range(len(SIZES))):
         got = epochs(dataset, 2)

@@ -145,6 +145,7 @@ class TorchLoader(TensorLoader, DataLoader[Any]):
         return iteration if self._accelerated is None else self._accelerated.iterate(iteration)
 
     def __len__(self) -> int:
+        # Not that of one epoch: trainers keep it, and would end a longer epoch before its last elements.
         return len(self.pipeline)
 
     def set_epoch(self, epoch: int) -> None:
