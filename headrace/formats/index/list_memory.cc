@@ -130,7 +130,7 @@ ListMemory::ListMemory(Store& store, std::span<const std::string> paths, bool be
       place_(store.persistent() ? ListPlace::of(paths) : std::nullopt),
       begun_ns_(now_ns()) {
   if (!place_) return;
-  at_ = beside_ ? place_->beside() : place_->in_cache();
+  at_ = place_of(*place_, beside_);
   if (!beside_ || !make_folder_of(*at_).ok()) return;  // storing it says why
   // Making its folder has changed that of the data, in which names are looked up from now on.
   const std::string data_folder(folder_of_name(at_->folder()));
@@ -144,9 +144,9 @@ ListMemory::ListMemory(Store& store, std::span<const std::string> paths, bool be
 void ListMemory::load() {
   if (is_loaded_ || !place_) return;
   is_loaded_ = true;
-  known_ = {}, read_from_ = {};
+  known_ = {};
   const auto read = [this](const SidecarPlace& place) {
-    auto index = stored_list(place, &read_from_);
+    auto index = stored_list(place);
     if (!index) return false;
     known_ = *std::move(index), at_ = place;
     return true;

@@ -82,7 +82,6 @@ class ListMemory {
   std::mutex mutex_;
   bool is_loaded_ = false, recalls_ = true, is_wrong_ = false, has_checked_ = false, has_recalled_ = false;
   std::optional<SidecarPlace> at_;  // where it was read from, or is to be stored
-  FileInfo read_from_;              // the index file
   ListIndex known_;                 // as stored
   ListIndex learned_;               // since
   std::map<std::string, std::optional<FileInfo>, std::less<>> looked_at_;  // folders, now

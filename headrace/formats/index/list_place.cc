@@ -96,10 +96,9 @@ SidecarPlace ListPlace::beside() const {
 
 SidecarPlace ListPlace::beside_folder() const { return SidecarPlace::beside(root_, kListName); }
 
-std::optional<ListIndex> stored_list(const SidecarPlace& place, FileInfo* as_read) {
+std::optional<ListIndex> stored_list(const SidecarPlace& place) {
   const std::unique_ptr<SidecarFile> file = open_sidecar(place);
   if (!file) return std::nullopt;
-  if (const auto info = file->as_opened(); as_read && info.ok()) *as_read = *info;
   return list_index_from([&](std::string_view name) {
     auto bytes = file->section(name);
     return bytes.ok() ? *std::move(bytes) : BufferPtr();

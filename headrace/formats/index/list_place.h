@@ -36,8 +36,8 @@ class ListPlace {
   std::string root_, base_;  // the list, and the folder that names are relative to; absolute
 };
 
-// The index that is stored there; nothing if there is none. `as_read`: becomes what its file is.
-std::optional<ListIndex> stored_list(const SidecarPlace& place, FileInfo* as_read = nullptr);
+// The index that is stored there; nothing if there is none.
+std::optional<ListIndex> stored_list(const SidecarPlace& place);
 Status store_list(const SidecarPlace& place, const ListIndex& index);
 // Takes from a stored index what is believed of files that are not looked at: its indexes are checked against
 // their files. What is returned does that once. Where it is next to the data and another user's, one of this

@@ -74,7 +74,6 @@ class SidecarFile {
   SidecarFile(SidecarTable table, std::unique_ptr<OpenFile> file)
       : table_(std::move(table)), file_(std::move(file)) {}
 
-  Result<FileInfo> as_opened() { return file_->as_opened(); }
   uint64_t size(std::string_view name) const { return find(name) ? find(name)->length : 0; }
   Result<BufferPtr> section(std::string_view name);  // all of it, with its checksum verified
   // Part of a section, without verification.

@@ -47,9 +47,8 @@ Mismatch difference(const FileInfo& then, const FileInfo& now) {
 Status changed(const FileInfo& then, const FileInfo& now) {
   Mismatch about = difference(then, now);
   about.fix =
-      "the index is believed when a data set is opened, and is dropped now: call hr.read again, which looks "
-      "at "
-      "all files, and load the last state to go on from there";
+      "the index is believed when a data set is opened, and is dropped now: call hr.read again, which "
+      "looks at all files, and load the last state to go on from there";
   return marked_stale(Status(Code::io, std::move(about))).before("changed since its index was made: ");
 }
 
@@ -98,6 +97,11 @@ Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const SourceFile&
   }
   if (file.recalled->drop) file.recalled->drop();
   return changed(info_of(file), now).in_file(file.path);
+}
+
+Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const Source& source, uint64_t ordinal) {
+  const SourceFile* known = source.known_file(ordinal);
+  return known ? open_unchanged(store, *known) : store.open(source.file(ordinal));
 }
 
 }  // namespace headrace

@@ -29,4 +29,7 @@ bool is_stale(const Status& failure);
 // recalled is dropped: the next opening of the data looks at them anew.
 Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const SourceFile& file);
 
+// The same of a source's file by ordinal, also where the source knows only its path.
+Result<std::unique_ptr<OpenFile>> open_unchanged(Store& store, const Source& source, uint64_t ordinal);
+
 }  // namespace headrace

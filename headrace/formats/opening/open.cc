@@ -296,10 +296,7 @@ Result<std::vector<BufferPtr>> read_extents(std::span<const Extent> extents, con
 Result<BlockPtr> drive_block(const Source& source, uint64_t block, Store& store) {
   const auto opening = source.open(block);
   const auto path = [&](uint64_t ordinal) { return source.file(ordinal); };
-  const auto open = [&](uint64_t ordinal) {
-    const SourceFile* known = source.known_file(ordinal);
-    return known ? open_unchanged(store, *known) : store.open(source.file(ordinal));
-  };
+  const auto open = [&](uint64_t ordinal) { return open_unchanged(store, source, ordinal); };
   std::vector<BufferPtr> bytes;
   while (true) {
     HEADRACE_ASSIGN(Step<BlockPtr> step, opening->advance(bytes));

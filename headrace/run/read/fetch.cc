@@ -22,11 +22,6 @@ constexpr uint64_t kAskEach = 32;  // one in this many accesses checks whether p
 bool file_per_sample(const Source& source) { return source.num_files() >= source.size(); }
 bool keeps_blocks(const Source& source) { return !file_per_sample(source) || Fetcher::shares_blocks(source); }
 
-Result<std::unique_ptr<OpenFile>> open_of(Store& store, const Source& source, uint64_t ordinal) {
-  const SourceFile* known = source.known_file(ordinal);
-  return known ? open_unchanged(store, *known) : store.open(source.file(ordinal));
-}
-
 // Waits a while for another thread that opens something. False when the run was stopped.
 bool wait(std::condition_variable& opened, std::unique_lock<std::mutex>& lock, const StopFlag* stop) {
   constexpr auto kAskEvery = std::chrono::milliseconds(50);
@@ -199,7 +194,7 @@ class Fetcher::FileOpener {
 
   Result<std::shared_ptr<OpenFile>> open() {
     const auto& [source, ordinal] = key_;
-    auto opened = open_of(*fetcher_.store_, *source, ordinal);
+    auto opened = open_unchanged(*fetcher_.store_, *source, ordinal);
     Result<std::shared_ptr<OpenFile>> out =
         opened.ok() ? Result<std::shared_ptr<OpenFile>>(std::shared_ptr<OpenFile>(*std::move(opened)))
                     : opened.status();
@@ -219,7 +214,7 @@ class Fetcher::FileOpener {
 
 Result<std::shared_ptr<OpenFile>> Fetcher::file(const Source& source, uint64_t ordinal) {
   if (file_per_sample(source)) {
-    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, open_of(*store_, source, ordinal));
+    HEADRACE_ASSIGN(std::unique_ptr<OpenFile> opened, open_unchanged(*store_, source, ordinal));
     return std::shared_ptr<OpenFile>(std::move(opened));
   }
   std::unique_lock lock(mutex_);
