@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,7 @@ class TestNumbers:
         before = command("verify", folder)
         assert "headrace.json" not in before.stdout
         (cut,) = (one for one in folder.glob("out-00001-of-00004.*") if one.suffix != ".idx")
+        cut.unlink()  # as a copy that replaces it: an index is believed while folders are unchanged
         cut.write_bytes(b"")
         text = f"'{folder}/headrace.json': expected 20 samples, got 15; size differs from when it was written: '{cut}' (0 bytes)"
         assert told(folder) == [text]  # and is heard of the others
@@ -134,6 +136,17 @@ class TestNumbers:
         assert told(folder) == []  # writers in parallel leave empty shards
         for word in ("verify", "inspect"):
             assert f"1 of 4 files is empty: '{cut}'" in command(word, folder).stdout
+
+    def test_a_shard_that_is_cut_in_place_is_told_or_is_an_error(self, tmp_path):
+        folder = written(tmp_path, "tfrecord")
+        time.sleep(0.2)  # from then on an index of the folder is believed
+        assert told(folder) == []
+        (folder / "out-00001-of-00004.tfrecord").write_bytes(b"")
+        if not told(folder):
+            with pytest.raises(OSError, match=r"changed since its index was made: expected .* bytes, got 0"):
+                list(hr.read(folder).numpy())
+            assert "expected 20 samples, got 15" in told(folder)[0]
+        assert command("verify", folder).returncode == 1
 
     def test_a_single_file_that_was_cut_is_told(self, tmp_path):
         numbers().write(tmp_path / "a.tfrecord")
